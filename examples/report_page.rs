@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example report_page -- report.json page.html`; a file named `*.ndjson` has one record per line.
 
+#![expect(clippy::print_stdout, reason = "an example")]
+
 use std::env;
 use std::fs;
 use std::path::Path;

@@ -73,7 +73,7 @@ pub fn read_run(path: &Path) -> Result<RunRecord, RecordsError> {
     let mut text = Vec::new();
     let read = file.reader.take(LONGEST + 1).read_to_end(&mut text);
     read.map_err(|source| io_error(path, source))?;
-    run(&text).map_err(|why| record_error(path, 1, why))
+    run(&text).map_err(|why| record_error(path, 1, &why))
 }
 
 /// The records of runs in a file of lines. Empty lines are skipped.
@@ -103,7 +103,7 @@ fn read_each<T>(
             break;
         }
         if !line.trim_ascii().is_empty() {
-            let record = parse(&line).map_err(|why| record_error(path, number, why))?;
+            let record = parse(&line).map_err(|why| record_error(path, number, &why))?;
             records.push(record);
         }
     }
@@ -163,10 +163,10 @@ fn io_error(path: &Path, source: io::Error) -> RecordsError {
     RecordsError::Io { file, source }
 }
 
-fn record_error(path: &Path, line: usize, why: String) -> RecordsError {
+fn record_error(path: &Path, line: usize, why: &str) -> RecordsError {
     RecordsError::Record {
         file: Foreign::path(path).to_string(),
         line,
-        why: Foreign::text(&why).at_most(300).to_string(),
+        why: Foreign::text(why).at_most(300).to_string(),
     }
 }

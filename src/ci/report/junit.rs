@@ -10,7 +10,7 @@ use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use super::check::{Check, Kind, Verdict};
-use super::overall::{Outcome, title};
+use super::overall::{Outcome, repetitions, title};
 use super::record::RunRecord;
 use super::units::{iso_timestamp, shown};
 
@@ -19,13 +19,14 @@ pub fn to_junit(runs: &[RunRecord]) -> io::Result<Vec<u8>> {
     let mut xml = Xml(Writer::new_with_indent(Vec::new(), b' ', 2));
     xml.0
         .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let all = runs.iter().flat_map(|run| &run.checks);
+    let checks: Vec<Vec<Check>> = runs.iter().map(checks_of).collect();
     let took: f64 = runs.iter().map(|run| run.took_ms).sum();
     let mut attributes = vec![("name", "play".to_owned())];
-    attributes.extend(Totals::of(all).attributes());
+    attributes.extend(Totals::of(checks.iter().flatten()).attributes());
     attributes.push(("time", seconds(took)));
     xml.within("testsuites", &attributes, |xml| {
-        runs.iter().try_for_each(|run| suite(xml, run))
+        let mut suites = runs.iter().zip(&checks);
+        suites.try_for_each(|(run, checks)| suite(xml, run, checks))
     })?;
     let mut bytes = xml.0.into_inner();
     bytes.push(b'\n');
@@ -100,9 +101,8 @@ impl Totals {
     }
 }
 
-fn suite(xml: &mut Xml, run: &RunRecord) -> io::Result<()> {
+fn suite(xml: &mut Xml, run: &RunRecord, checks: &[Check]) -> io::Result<()> {
     let name = title(run);
-    let checks = checks(run);
     let totals = Totals::of(checks.iter());
     let mut attributes = vec![("name", name.clone())];
     attributes.extend(totals.attributes());
@@ -131,7 +131,7 @@ fn suite(xml: &mut Xml, run: &RunRecord) -> io::Result<()> {
 }
 
 /// The checks, and one more if they do not tell the verdict of the run.
-fn checks(run: &RunRecord) -> Vec<Check> {
+fn checks_of(run: &RunRecord) -> Vec<Check> {
     let outcome = Outcome::of(run);
     let mut checks = run.checks.clone();
     let tells = |check: &Check| matches!(check.verdict, Verdict::Failed | Verdict::Error);
@@ -177,6 +177,9 @@ fn properties(run: &RunRecord) -> Vec<(String, String)> {
         ("host.system", shown(&run.host.system)),
         ("host.processors", run.host.processors.to_string()),
     ];
+    if let Some(repeated) = &run.repeated {
+        all.push(("repetitions", repetitions(repeated)));
+    }
     if let Some(digest) = &run.digest {
         all.push(("digest", shown(digest)));
     }
@@ -205,11 +208,8 @@ fn output(xml: &mut Xml, run: &RunRecord) -> io::Result<()> {
 
 /// Without a unit and a sign: the schema has digits and a point.
 fn seconds(ms: f64) -> String {
-    let seconds = ms / 1e3;
-    let seconds = if seconds.is_finite() {
-        seconds.max(0.0)
-    } else {
-        0.0
-    };
+    // The sum of nothing is a negative zero.
+    let seconds = (ms / 1e3).max(0.0) + 0.0;
+    let seconds = if seconds.is_finite() { seconds } else { 0.0 };
     format!("{seconds:.3}")
 }

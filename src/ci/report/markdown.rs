@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, title, verdict};
+use super::overall::{Outcome, Overall, repetitions, title, verdict};
 use super::record::{Divergence, RunRecord};
 use super::units::{count, distribution, millis, plural, seconds, shortened};
 
@@ -76,7 +76,8 @@ impl Bounded {
         if self.is_full {
             self.text.push_str(SHORTENED);
         }
-        self.text.truncate(self.text.floor_char_boundary(most));
+        // Only what is said at the end is longer than the limit can be, and that is ASCII.
+        self.text.truncate(most);
         self.text
     }
 }
@@ -86,7 +87,31 @@ fn run_in_full(text: &mut Bounded, run: &RunRecord) {
     if let Some(divergence) = &run.divergence {
         text.push(&difference(divergence));
     }
+    fields(text, run);
     details(text, run);
+}
+
+/// How often which field differs.
+fn fields(text: &mut Bounded, run: &RunRecord) {
+    if run.differences.is_empty() {
+        return;
+    }
+    let mut content =
+        "| topic | field | messages | largest difference |\n|---|---|---|---|\n".to_owned();
+    for difference in &run.differences {
+        let _ = writeln!(
+            content,
+            "| {} | {} | {} | {} |",
+            code(&difference.topic),
+            code(&difference.field),
+            count(difference.messages),
+            difference
+                .largest
+                .map_or_else(String::new, |largest| largest.to_string()),
+        );
+    }
+    let number = plural(run.differences.len(), "field");
+    text.folded(&format!("{number} differ"), &content);
 }
 
 fn suite(text: &mut Bounded, runs: &[RunRecord]) {
@@ -225,6 +250,9 @@ fn details(text: &mut Bounded, run: &RunRecord) {
     }
     for file in &run.recordings {
         fact("recording", code(&file.name));
+    }
+    if let Some(repeated) = &run.repeated {
+        fact("repetitions", repetitions(repeated));
     }
     fact("version", plain(&run.version, REASON));
     for note in &run.notes {

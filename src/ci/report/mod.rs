@@ -24,8 +24,8 @@ pub use markdown::{append_markdown, to_markdown};
 pub use number::Series;
 pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
-    ChildRecord, Divergence, Ended, GateRecord, Happened, Host, Input, Moment, OutputTopic, Pacing,
-    RecordedFile, Repeated, RunRecord, Spans,
+    ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
+    OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Spans,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

@@ -1,7 +1,7 @@
 //! [`Outcome`]: the verdict on a run or a suite, in one word, one exit code and one sentence that names the culprit.
 
 use super::check::{Check, Kind, Verdict};
-use super::record::{Ended, RunRecord};
+use super::record::{Ended, Repeated, RunRecord};
 use super::units::{millis, plural, shown};
 
 /// The verdict in one word; of two, the greater is that of both together.
@@ -170,6 +170,17 @@ pub(super) fn title(run: &RunRecord) -> String {
     }
 }
 
+/// What became of all repetitions: `3 of 10 runs failed, 2 different digests`.
+pub(super) fn repetitions(repeated: &Repeated) -> String {
+    let runs = plural(usize::try_from(repeated.runs).unwrap_or(usize::MAX), "run");
+    let digests = match repeated.digests.len() {
+        0 => "no digest".to_owned(),
+        1 => "equal digests".to_owned(),
+        number => format!("{number} different digests"),
+    };
+    format!("{} of {runs} failed, {digests}", repeated.failed)
+}
+
 fn code(overall: Overall, kind: Option<Kind>) -> u8 {
     match (overall, kind) {
         (Overall::Passed, _) => 0,
@@ -195,7 +206,7 @@ fn others(run: &RunRecord, check: &Check) -> String {
     let same = |other: &&Check| other.verdict == check.verdict;
     match run.checks.iter().filter(same).count().saturating_sub(1) {
         0 => String::new(),
-        more => format!(" (and {} more)", plural(more, "check")),
+        more => format!(" (and {more} more)"),
     }
 }
 
@@ -260,13 +271,13 @@ mod tests {
                 complete(&[(Expectation, Failed), (Gate, Failed), (Golden, Skipped)]),
                 Overall::Failed,
                 4,
-                "check 1: why (and 1 check more)",
+                "check 1: why (and 1 more)",
             ),
             (
                 complete(&[(Run, Error), (Gate, Failed), (Child, Failed)]),
                 Overall::Failed,
                 6,
-                "check 2: why (and 1 check more)",
+                "check 2: why (and 1 more)",
             ),
             (
                 complete(&[(Golden, Error)]),

@@ -48,6 +48,8 @@ pub struct RunRecord {
     pub checks: Vec<Check>,
     /// Where the outputs first differ from the reference, or from another repetition.
     pub divergence: Option<Divergence>,
+    /// The fields in which the outputs differ from the reference, and how often.
+    pub differences: Vec<FieldDifference>,
     /// What else was noticed, one sentence each.
     pub notes: Vec<String>,
     /// When what happened, for the page that shows a run; thinned out in long runs.
@@ -130,6 +132,8 @@ pub struct OutputTopic {
     pub bytes: u64,
     /// How many were lost on the way here, by their sequence numbers.
     pub lost: u64,
+    /// How many were received, but could not be recorded.
+    pub unrecorded: u64,
 }
 
 /// How a run waited for the system under test.
@@ -201,6 +205,8 @@ pub struct ChildRecord {
     pub ended: String,
     /// The last lines that it wrote, if it failed.
     pub tail: Vec<String>,
+    /// Processes that it left behind and that were ended: `name (number)`.
+    pub orphans: Vec<String>,
 }
 
 /// Where two series of messages differ first.
@@ -226,6 +232,20 @@ pub struct Divergence {
     /// The values of the field around the place, if it is a number: in the reference, and in this run.
     #[serde(with = "super::number")]
     pub series: (Series, Series),
+}
+
+/// How often a field differs.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FieldDifference {
+    /// The topic.
+    pub topic: String,
+    /// The path of the field, the same for all elements of an array; empty for messages that are missing or too many.
+    pub field: String,
+    /// In how many messages it differs.
+    pub messages: u64,
+    /// The largest distance of two numbers; of stamps, in seconds.
+    pub largest: Option<f64>,
 }
 
 /// Something that happened in a run.

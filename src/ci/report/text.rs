@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, title, verdict};
+use super::overall::{Outcome, Overall, repetitions, title, verdict};
 use super::record::{GateRecord, RunRecord};
 use super::units::{count, distribution, millis, plural, shortened, shown};
 
@@ -62,6 +62,24 @@ fn of_run(run: &RunRecord) -> String {
             shortened(reference, 60),
             shortened(own, 60),
         ));
+    }
+    text.list(
+        &run.differences.iter().collect::<Vec<_>>(),
+        "field",
+        |difference| {
+            let field = match difference.field.as_str() {
+                "" => "messages missing or too many".to_owned(),
+                field => shown(field),
+            };
+            let messages = count(difference.messages);
+            format!(
+                "  differs: {} {field}: {messages} times",
+                shown(&difference.topic)
+            )
+        },
+    );
+    if let Some(repeated) = &run.repeated {
+        text.line(&format!("  repetitions: {}", repetitions(repeated)));
     }
     text.list(&run.notes.iter().collect::<Vec<_>>(), "note", |note| {
         format!("  note: {}", shown(note))
@@ -129,7 +147,11 @@ impl Text {
             self.line(&show(one));
         }
         if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
-            self.line(&format!("  and {} more", plural(more, word)));
+            self.line(&format!(
+                "  and {} more {word}{}",
+                count(u64::try_from(more).unwrap_or(u64::MAX)),
+                if more == 1 { "" } else { "s" }
+            ));
         }
     }
 }

@@ -5,6 +5,7 @@ mod model;
 mod over_zenoh;
 #[cfg(target_os = "linux")]
 mod programs;
+mod report;
 #[cfg(target_os = "linux")]
 mod set;
 #[cfg(target_os = "linux")]

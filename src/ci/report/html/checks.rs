@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::ci::report::check::{Check, Verdict};
-use crate::ci::report::units::{plural, shortened, shown};
+use crate::ci::report::units::{plural, shortened, shown as escaped};
 
 /// How many checks that hold are shown unfolded.
 const UNFOLDED: usize = 12;
@@ -12,21 +12,22 @@ const REASON: usize = 2000;
 
 /// The section, with at most so many checks that hold, and as many others.
 pub(super) fn section(checks: &[Check], most: usize) -> Markup {
-    let (passed, mut other): (Vec<&Check>, Vec<&Check>) = checks
+    let holds = |check: &&Check| check.verdict == Verdict::Passed;
+    let is_folded = checks.iter().filter(holds).count() > UNFOLDED;
+    let (folded, mut shown): (Vec<&Check>, Vec<&Check>) = checks
         .iter()
-        .partition(|check| check.verdict == Verdict::Passed);
-    // Those that fail before those that were skipped, in their order.
-    other.sort_by_key(|check| std::cmp::Reverse(check.verdict));
+        .partition(|check| is_folded && check.verdict == Verdict::Passed);
+    // The worst first; those of one verdict in their order.
+    shown.sort_by_key(|check| std::cmp::Reverse(check.verdict));
     html! {
         section {
             h3 { "Checks" }
             @if checks.is_empty() { p.hint { "Nothing was checked." } }
-            @if !other.is_empty() { (table(&other, most)) }
-            @if !passed.is_empty() && passed.len() <= UNFOLDED { (table(&passed, most)) }
-            @if passed.len() > UNFOLDED {
+            @if !shown.is_empty() { (table(&shown, most)) }
+            @if !folded.is_empty() {
                 details {
-                    summary { (plural(passed.len(), "check")) " passed" }
-                    (table(&passed, most))
+                    summary { (plural(folded.len(), "check")) " passed" }
+                    (table(&folded, most))
                 }
             }
         }
@@ -41,7 +42,7 @@ fn table(checks: &[&Check], most: usize) -> Markup {
                 @for check in checks.iter().take(most) {
                     tr {
                         td { (sign(check.verdict)) }
-                        th scope="row" { (shown(&check.name)) span.kind { (check.kind.word()) } }
+                        th scope="row" { (escaped(&check.name)) span.kind { (check.kind.word()) } }
                         td { (shortened(&check.reason, REASON)) }
                     }
                 }

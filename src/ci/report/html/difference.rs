@@ -4,16 +4,53 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::latency::levels;
+use super::latency::{levels, names};
 use super::pointer::{pointer, zoom};
 use super::scale::{HEIGHT, TimeScale, ValueScale, WIDTH};
-use crate::ci::report::record::Divergence;
-use crate::ci::report::units::{approximate, shortened, shown};
+use crate::ci::report::record::{Divergence, FieldDifference};
+use crate::ci::report::units::{approximate, count, shortened, shown};
 
 /// The most points of a line.
 const POINTS: usize = 2000;
 /// The longest value that is shown, in characters.
 const VALUE: usize = 600;
+
+/// The most fields that are listed.
+const FIELDS: usize = 100;
+
+/// How often which field differs.
+pub(super) fn fields(differences: &[FieldDifference]) -> Markup {
+    html! {
+        @if !differences.is_empty() {
+            section {
+                h3 { "Fields that differ" }
+                div.wide tabindex="0" role="region" aria-label="Fields that differ" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "Topic" } th scope="col" { "Field" }
+                                th.n scope="col" { "Messages" } th.n scope="col" { "Largest difference" }
+                            }
+                        }
+                        tbody {
+                            @for difference in differences.iter().take(FIELDS) {
+                                tr {
+                                    th scope="row" { (shortened(&difference.topic, 300)) }
+                                    td { @if difference.field.is_empty() { "missing or too many" } @else { code { (shortened(&difference.field, 300)) } } }
+                                    td.n { (count(difference.messages)) }
+                                    td.n { @if let Some(largest) = difference.largest { (largest) } }
+                                }
+                            }
+                        }
+                    }
+                }
+                @if differences.len() > FIELDS {
+                    p.hint { (differences.len() - FIELDS) " more: see the JSON report." }
+                }
+            }
+        }
+    }
+}
 
 /// The section. Times are shown from `origin_ns` on, if there is one.
 pub(super) fn section(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
@@ -40,7 +77,7 @@ pub(super) fn section(divergence: &Divergence, origin_ns: Option<i64>) -> Markup
                 (value("Reference", "reference", reference, common, &time(divergence.times_ns.0)))
                 (value("This run", "own", own, common, &time(divergence.times_ns.1)))
             }
-            (plot(divergence))
+            (plot(divergence, origin_ns))
             @if let Some((topic, at)) = &divergence.input {
                 p { "The last input before it: " code { (shown(topic)) } " " (time(Some(*at))) "." }
             }
@@ -79,7 +116,7 @@ fn common_start(one: &str, other: &str) -> usize {
     same.map(|(c, _)| c.len_utf8()).sum()
 }
 
-fn plot(divergence: &Divergence) -> Markup {
+fn plot(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
     let (reference, own) = &divergence.series;
     let points = || reference.iter().chain(own);
     let place = divergence.times_ns.1.or(divergence.times_ns.0);
@@ -89,10 +126,11 @@ fn plot(divergence: &Divergence) -> Markup {
     if !points().any(|(_, value)| value.is_finite()) {
         return html! {};
     }
+    let time = origin_ns.map_or(time, |origin| time.with_origin(origin));
     let values = ValueScale::around(points().map(|(_, value)| *value));
     let field = shown(&divergence.field);
     html! {
-        div.over data-span=(time.seconds()) {
+        div.over data-start=(time.start()) data-span=(time.seconds()) {
             div.head {
                 p.legend { span.reference { "reference" } " " span.own { "this run" } }
                 (zoom())
@@ -100,7 +138,7 @@ fn plot(divergence: &Divergence) -> Markup {
             div.plot tabindex="0" role="group"
                 aria-label="The field in both runs over log time. Plus and minus zoom, arrow keys move, 0 shows all." {
                 (time.grid())
-                (levels(values, &[], ""))
+                (levels(values, &[]))
                 svg.view.tall data-unit="" data-low=(values.low()) data-high=(values.high()) data-scale=(values.kind())
                     viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none"
                     role="img" aria-label={ "The values of " (field) " in the reference and in this run" } {
@@ -110,6 +148,7 @@ fn plot(divergence: &Divergence) -> Markup {
                     path.reference data-name="reference" d=(line(reference, time, values)) {}
                     path.own data-name="this run" d=(line(own, time, values)) {}
                 }
+                (names(values, &[], ""))
                 (pointer())
             }
         }

@@ -2,8 +2,11 @@
 
 use maud::{Markup, html};
 
-use crate::ci::report::record::{ChildRecord, RunRecord};
-use crate::ci::report::units::{bytes, count, distribution, millis, shortened, shown, timestamp};
+use crate::ci::report::overall::repetitions;
+use crate::ci::report::record::{ChildRecord, OutputTopic, RunRecord};
+use crate::ci::report::units::{
+    bytes, count, distribution, millis, plural, shortened, shown, timestamp,
+};
 
 /// The most topics, files, notes or lines that are shown of each.
 const MOST: usize = 100;
@@ -30,7 +33,7 @@ pub(super) fn traffic(run: &RunRecord) -> Markup {
                                 (topic(&input.topic, &input.type_name, [input.messages, input.bytes, input.lost], &format!("→ {to}")))
                             }
                             @for output in run.outputs.iter().take(MOST) {
-                                (topic(&output.topic, &output.type_name, [output.messages, output.bytes, output.lost], "← system under test"))
+                                (topic(&output.topic, &output.type_name, [output.messages, output.bytes, output.lost], &from(output)))
                             }
                         }
                     }
@@ -38,6 +41,13 @@ pub(super) fn traffic(run: &RunRecord) -> Markup {
                 (more(run.inputs.len().max(run.outputs.len())))
             }
         }
+    }
+}
+
+fn from(output: &OutputTopic) -> String {
+    match output.unrecorded {
+        0 => "← system under test".to_owned(),
+        number => format!("← system under test, {} not recorded", count(number)),
     }
 }
 
@@ -61,6 +71,9 @@ pub(super) fn child(child: &ChildRecord) -> Markup {
             h3 { "Program under test" }
             p { code { (shortened(&child.command.join(" "), 1000)) } }
             @if !child.ended.is_empty() { p { "Ended: " (shown(&child.ended)) } }
+            @if !child.orphans.is_empty() {
+                p { "It left processes behind that were ended: " (shortened(&child.orphans.join(", "), 1000)) }
+            }
             @if !child.tail.is_empty() {
                 pre tabindex="0" aria-label="The last lines that it wrote" {
                     @for line in child.tail.iter().rev().take(MOST).rev() { (shortened(line, 1000)) "\n" }
@@ -98,6 +111,14 @@ pub(super) fn facts(run: &RunRecord) -> Markup {
                 (fact("Paced by", &html! { (run.pacing.word()) }))
                 @if let Some(settling) = &run.settling {
                     (fact("Settling", &html! { (count(settling.count)) " times, " (distribution(settling)) }))
+                }
+                @if let Some(repeated) = &run.repeated {
+                    (fact("Repetitions", &html! {
+                        (repetitions(repeated))
+                        @for (digest, runs) in repeated.digests.iter().take(MOST) {
+                            br; code { (shown(digest)) } ": " (plural(usize::try_from(*runs).unwrap_or(usize::MAX), "run"))
+                        }
+                    }))
                 }
                 (fact("Took", &html! { (millis(run.took_ms)) }))
                 @for file in run.recordings.iter().take(MOST) {

@@ -32,6 +32,7 @@ fn plot(gate: &GateRecord, answers: &[&Moment], misses: &[&Moment], time: TimeSc
     let spans = answers.iter().filter_map(|answer| answer.took_ms);
     let latency = gate.latency;
     let values = ValueScale::of_spans(spans.chain([latency.p50, latency.p99, latency.max]));
+    let levels_of_gate = [("p99", latency.p99), ("p50", latency.p50)];
     let label = format!("Latencies of {name}: {}", distribution(&latency));
     html! {
         div.gate {
@@ -48,7 +49,7 @@ fn plot(gate: &GateRecord, answers: &[&Moment], misses: &[&Moment], time: TimeSc
                 div.plot tabindex="0" role="group"
                     aria-label="Latencies over log time. Plus and minus zoom, arrow keys move, 0 shows all." {
                     (time.grid())
-                    (levels(values, &[("p50", latency.p50), ("p99", latency.p99)], " ms"))
+                    (levels(values, &levels_of_gate))
                     svg.view.tall data-name="answer" data-unit=" ms" data-low=(values.low())
                         data-high=(values.high()) data-scale=(values.kind())
                         viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none"
@@ -56,6 +57,7 @@ fn plot(gate: &GateRecord, answers: &[&Moment], misses: &[&Moment], time: TimeSc
                         path.missed data-name="missed" d=(lines(misses, time)) {}
                         path.dots d=(dots(answers, time, values)) {}
                     }
+                    (names(values, &levels_of_gate, " ms"))
                     (pointer())
                 }
             }
@@ -67,25 +69,42 @@ fn figure(name: &str, value: &str) -> Markup {
     html! { span.figure { (name) " " b { (value) } } " " }
 }
 
-/// Lines at round values, and at these with their names.
-pub(super) fn levels(scale: ValueScale, named: &[(&str, f64)], unit: &str) -> Markup {
-    let named = named
-        .iter()
-        .filter(|(_, value)| *value > 0.0 && value.is_finite());
+/// Lines at round values, and at these.
+pub(super) fn levels(scale: ValueScale, named: &[(&str, f64)]) -> Markup {
     html! {
         svg.levels aria-hidden="true" {
             @for value in scale.ticks() {
                 @let y = scale.percent(value);
                 line x1="0" x2="100%" y1=(y) y2=(y) {}
-                text x="4" y=(y) dy="-3" { (tick(value)) (unit) }
             }
-            @for (name, value) in named {
+            @for (_, value) in named.iter().filter(|(_, value)| is_shown(*value)) {
                 @let y = scale.percent(*value);
                 line.named x1="0" x2="100%" y1=(y) y2=(y) {}
-                text.named x="100%" dx="-4" y=(y) dy="-3" text-anchor="end" { (name) " " (digits(*value)) (unit) }
             }
         }
     }
+}
+
+/// What the lines of [`levels`] stand for, above everything else. The named values are in descending order.
+pub(super) fn names(scale: ValueScale, named: &[(&str, f64)], unit: &str) -> Markup {
+    html! {
+        svg.levels.names aria-hidden="true" {
+            @for value in scale.ticks() {
+                text x="6" y=(scale.percent(value)) dy=(scale.text_offset(value)) { (tick(value)) (unit) }
+            }
+            @for (at, (name, value)) in named.iter().enumerate().filter(|(_, (_, value))| is_shown(*value)) {
+                // The second is below its line, so that two close values do not cover each other.
+                @let dy = if at == 0 { scale.text_offset(*value) } else { 13 };
+                text.named x="100%" dx="-6" y=(scale.percent(*value)) dy=(dy) text-anchor="end" {
+                    (name) " " (digits(*value)) (unit)
+                }
+            }
+        }
+    }
+}
+
+fn is_shown(value: f64) -> bool {
+    value > 0.0 && value.is_finite()
 }
 
 /// A round number without needless zeros.

@@ -18,7 +18,7 @@ function stepOfTime(span) {
 }
 
 function time(at, step) {
-  if (step >= 30) {
+  if (step >= 30 && at >= 0) {
     const pad = (number) => String(Math.floor(number)).padStart(2, "0");
     const hours = Math.floor(at / 3600);
     const rest = `${hours ? pad((at / 60) % 60) : Math.floor(at / 60)}:${pad(Math.round(at) % 60)}`;
@@ -26,6 +26,13 @@ function time(at, step) {
   }
   const places = Math.min(12, Math.max(0, Math.ceil(-Math.log10(step * 1.001))));
   return `${at.toFixed(places)} s`;
+}
+
+function svg(name, attributes, text = "") {
+  const element = document.createElementNS(SVG, name);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = text;
+  return element;
 }
 
 /** The places of the marks of a path, ascending, with their heights if they have any. */
@@ -70,6 +77,7 @@ function value(view, y) {
 /** All plots within an element show the same part of the log: from and to, as parts of the whole. */
 function setUp(over) {
   const span = Number(over.dataset.span);
+  const seconds = (part) => Number(over.dataset.start) + part * span;
   const views = [...over.querySelectorAll(".view")];
   const grids = [...over.querySelectorAll(".grid")];
   const controls = over.querySelector(".zoom");
@@ -84,21 +92,20 @@ function setUp(over) {
     }
     for (const grid of grids) {
       const parts = [];
-      for (let number = Math.ceil((from * span) / step); number * step <= to * span && parts.length < 24; number++) {
-        const x = `${((number * step) / span - from) / (to - from) * 100}%`;
-        const line = document.createElementNS(SVG, "line");
-        for (const [name, to] of [["x1", x], ["x2", x], ["y1", "0"], ["y2", "100%"]]) line.setAttribute(name, to);
-        const text = document.createElementNS(SVG, "text");
-        for (const [name, to] of [["x", x], ["dx", "4"], ["y", "100%"], ["dy", "-5"]]) text.setAttribute(name, to);
-        text.textContent = time(number * step, step);
-        parts.push(line, text);
+      for (let number = Math.ceil(seconds(from) / step); number * step <= seconds(to) && parts.length < 24; number++) {
+        const part = (number * step - seconds(from)) / (span * (to - from));
+        const x = `${part * 100}%`;
+        // The text at the right edge stands before its line.
+        const edge = part > 0.95 ? { dx: -4, "text-anchor": "end" } : { dx: 4 };
+        parts.push(svg("line", { x1: x, x2: x, y1: "0", y2: "100%" }));
+        parts.push(svg("text", { x, y: "100%", dy: -5, ...edge }, time(number * step, step)));
       }
       grid.replaceChildren(...parts);
     }
     if (controls) {
       const fine = step / 10;
       const isAll = from === 0 && to === 1;
-      controls.querySelector(".range").textContent = isAll ? "" : `${time(from * span, fine)} – ${time(to * span, fine)}`;
+      controls.querySelector(".range").textContent = isAll ? "" : `${time(seconds(from), fine)} – ${time(seconds(to), fine)}`;
       for (const button of controls.querySelectorAll("button")) button.disabled = isAll && button.dataset.zoom !== "in";
     }
   }
@@ -120,7 +127,7 @@ function setUp(over) {
     button.addEventListener("click", does[button.dataset.zoom]);
   }
   for (const plot of over.querySelectorAll(".plot")) {
-    hover(plot, () => [from, to], span, show, zoom);
+    hover(plot, { part: () => [from, to], span, seconds, show, zoom });
   }
   if (span > 0 && views.length) {
     over.classList.add("zooming");
@@ -129,7 +136,7 @@ function setUp(over) {
   }
 }
 
-function hover(plot, part, span, show, zoom) {
+function hover(plot, { part, span, seconds, show, zoom }) {
   const cursor = plot.querySelector(".cursor");
   const selection = plot.querySelector(".selection");
   const tip = plot.querySelector(".tip");
@@ -155,7 +162,7 @@ function hover(plot, part, span, show, zoom) {
     const [from, to] = part();
     const row = event.target.closest?.(".row, .plot:not(.lanes)");
     const under = row?.querySelector(".view");
-    let words = time(at(place.x) * span, (stepOfTime(span * (to - from)) || 1) / 10);
+    let words = time(seconds(at(place.x)), stepOfTime(span * (to - from)) / 10);
     if (under) {
       const area = under.getBoundingClientRect();
       const y = (event.clientY - area.top) / area.height * HEIGHT;
@@ -164,7 +171,7 @@ function hover(plot, part, span, show, zoom) {
       if (mark) {
         const name = mark.path.dataset.name ?? under.dataset.name ?? "";
         const number = mark.isTall ? `: ${value(under, mark.y)}` : "";
-        words = `${name}${number} at ${((mark.x / WIDTH) * span).toFixed(3)} s`;
+        words = `${name}${number} at ${seconds(mark.x / WIDTH).toFixed(3)} s`;
       }
     }
     tip.textContent = words;

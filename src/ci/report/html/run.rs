@@ -87,6 +87,7 @@ pub(super) fn sections(run: &RunRecord, marks: usize, most_checks: usize) -> Mar
         @if let Some(divergence) = &run.divergence {
             (difference::section(divergence, run.played_ns.map(|(from, _)| from)))
         }
+        (difference::fields(&run.differences))
         @if let Some(scale) = scale.filter(|_| !run.timeline.is_empty() || !run.gates.is_empty()) {
             (plots(run, marks, scale))
         }
@@ -104,7 +105,7 @@ fn plots(run: &RunRecord, marks: usize, scale: TimeScale) -> Markup {
     }
     let moments = thinned.moments(marks);
     html! {
-        section.over data-span=(scale.seconds()) {
+        section.over data-start=(scale.start()) data-span=(scale.seconds()) {
             @if !moments.is_empty() {
                 div.head { h3 { "Timeline" } (zoom()) }
                 p.hint.script hidden { "Drag over a part to see it larger; a double click shows all." }

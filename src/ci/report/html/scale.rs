@@ -15,13 +15,19 @@ pub(super) const HEIGHT: u32 = 10_000;
 pub(super) struct TimeScale {
     first: i64,
     last: i64,
+    /// The time that is shown as 0.
+    origin: i64,
 }
 
 impl TimeScale {
-    /// The part that was played and everything that happened; `None` of a run without either.
+    /// The part that was played, from 0 on, and everything that happened; `None` of a run without either.
     pub(super) fn of_run(run: &RunRecord) -> Option<Self> {
         let played = run.played_ns.into_iter().flat_map(|(from, to)| [from, to]);
-        Self::over(played.chain(run.timeline.iter().map(|moment| moment.log_ns)))
+        let scale = Self::over(played.chain(run.timeline.iter().map(|moment| moment.log_ns)))?;
+        Some(
+            run.played_ns
+                .map_or(scale, |(from, _)| scale.with_origin(from)),
+        )
     }
 
     pub(super) fn over(times: impl Iterator<Item = i64>) -> Option<Self> {
@@ -29,13 +35,25 @@ impl TimeScale {
             None => Some(Self {
                 first: at,
                 last: at,
+                origin: at,
             }),
             Some(range) => Some(Self {
                 first: range.first.min(at),
                 last: range.last.max(at),
+                origin: range.first.min(at),
             }),
         };
         times.fold(None, with)
+    }
+
+    /// The same with this time shown as 0.
+    pub(super) fn with_origin(self, origin: i64) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// What its start is shown as, in seconds.
+    pub(super) fn start(self) -> f64 {
+        approximate(i128::from(self.first) - i128::from(self.origin)) / 1e9
     }
 
     /// The length in seconds.
@@ -52,17 +70,21 @@ impl TimeScale {
 
     /// The lines of the grid and the times at them; the script draws them anew for each part that is shown.
     pub(super) fn grid(self) -> Markup {
-        let span = self.seconds();
+        let (start, span) = (self.start(), self.seconds());
         let step = step_of_time(span);
+        let first = (start / step).ceil();
         let lines = (0..12_u8)
-            .map(|number| f64::from(number) * step)
-            .take_while(|at| *at <= span);
+            .map(|number| (first + f64::from(number)) * step)
+            .take_while(|at| *at <= start + span);
         html! {
             svg.grid aria-hidden="true" {
                 @for at in lines {
-                    @let x = format!("{:.3}%", if span > 0.0 { at / span * 100.0 } else { 0.0 });
+                    @let part = if span > 0.0 { (at - start) / span } else { 0.0 };
+                    @let x = format!("{:.3}%", part * 100.0);
+                    // The text at the right edge stands before its line.
+                    @let (anchor, dx) = if part > 0.95 { ("end", -4) } else { ("start", 4) };
                     line x1=(x) x2=(x) y1="0" y2="100%" {}
-                    text x=(x) dx="4" y="100%" dy="-5" { (label(at, step)) }
+                    text x=(x) dx=(dx) text-anchor=(anchor) y="100%" dy="-5" { (label(at, step)) }
                 }
             }
         }
@@ -97,7 +119,7 @@ fn round_step(least: f64) -> f64 {
 
 /// `12.5 s`, with as many decimals as the step needs; `2:30` for steps of half a minute and more.
 fn label(at: f64, step: f64) -> String {
-    if step >= 30.0 {
+    if step >= 30.0 && at >= 0.0 {
         let (hours, minutes, seconds) = (at / 3600.0, at / 60.0 % 60.0, at % 60.0);
         return if hours >= 1.0 {
             format!(
@@ -143,8 +165,8 @@ impl ValueScale {
     }
 
     /// From zero, or by powers of ten if some are far from the others.
-    pub(super) fn of_spans(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let positive = values.clone().filter(|value| *value > 0.0);
+    pub(super) fn of_spans(values: impl Iterator<Item = f64>) -> Self {
+        let positive = values.filter(|value| *value > 0.0);
         let (low, high) = bounds(positive).unwrap_or((1.0, 1.0));
         if high > 20.0 * low {
             Self {
@@ -185,6 +207,11 @@ impl ValueScale {
     /// The place of a value in the form of an attribute: `12.5%`.
     pub(super) fn percent(self, value: f64) -> String {
         format!("{:.2}%", self.part(value) * 100.0)
+    }
+
+    /// How far a text stands from the line of a value: above it, or below it at the top.
+    pub(super) fn text_offset(self, value: f64) -> i32 {
+        if self.part(value) < 0.1 { 13 } else { -4 }
     }
 
     /// Round values within the scale.

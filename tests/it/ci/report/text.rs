@@ -1,0 +1,74 @@
+//! What is printed at the end of a run.
+
+use bagplay::ci::report::to_text;
+
+use super::{failed, hostile, interrupted, is_clean, passed, undecided};
+
+#[test]
+fn a_run_that_failed_is_told_in_a_screen() {
+    let text = to_text(&[failed()]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() <= 25, "{text}");
+    assert!(
+        lines[0].starts_with("failed: warehouse: /points -> /obstacles: 3 of 300"),
+        "{text}"
+    );
+    for expected in [
+        "  FAILED  /odom: pose.pose.position.z within 0.1 of 0: message 124 at 12.400 s has 0.1873",
+        "  skipped repetitions are equal: the first run failed",
+        "  6,301 sent, 597 received, paced by lockstep and gates, in 4.21 s",
+        "  gate /points -> /odom by stamp: 300 of 300 answered, 2 not asked for, p50 8.21 ms, p99 31.7 ms, max 212 ms",
+        "  digest of the outputs: a41f09c2b7d85e6310fe92c47ab0d1e5",
+        "  first difference: /odom message 124 pose.pose.position.z: 0.01831224906 in the reference",
+        "  differs: /odom pose.pose.position.z: 176 times",
+        "  repetitions: 3 of 10 runs failed, 2 different digests",
+        "  | [WARN] [odometry_node]: falling back to the motion prior",
+        "outputs.mcap (outputs)",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(!text.contains("passed"), "{text}");
+}
+
+#[test]
+fn a_run_that_passed_says_so_first() {
+    let text = to_text(&[passed()]);
+    assert!(
+        text.starts_with("passed: warehouse: all 6 checks hold\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn long_lists_are_counted_and_hostile_text_is_escaped() {
+    let mut run = failed();
+    let check = run.checks[3].clone();
+    run.checks.extend(vec![check; 500]);
+    let text = to_text(&[run]);
+    assert!(text.lines().count() <= 32, "{text}");
+    assert!(text.contains("\n  and 496 more checks\n"), "{text}");
+    let text = to_text(&[hostile()]);
+    assert!(is_clean(&text), "{text:?}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 401),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_suite_names_its_worst_runs_first() {
+    let text = to_text(&[passed(), interrupted(), undecided(), failed(), passed()]);
+    let starts: Vec<&str> = text
+        .lines()
+        .map(|line| line.split(':').next().unwrap())
+        .collect();
+    let expected = [
+        "failed",
+        "  failed warehouse",
+        "  error damaged",
+        "  interrupted stopped",
+        "  2 of 5 runs passed in 21.1 s",
+    ];
+    assert_eq!(starts, expected, "{text}");
+    assert_eq!(to_text(&[]).lines().next(), Some("error: there is no run"));
+}
