@@ -253,11 +253,8 @@ fn judged(case: &Planned, attempts: &[(u32, &RunRecord)]) -> RunRecord {
         run.notes.push(format!(
             "failed in attempt {failed} and passed in attempt {passed}: the failure counts"
         ));
-    } else if attempts.len() > 1 {
-        run.notes.push(format!(
-            "this is of attempt {at} of {}",
-            attempts.last().map_or(at, |(last, _)| *last)
-        ));
+    } else if at > 1 || attempts.len() > 1 {
+        run.notes.push(format!("this is of attempt {at}"));
     }
     let is_compared = run.checks.iter().any(|check| check.kind == Kind::Golden);
     if case.golden && run.exit_code == 0 && !is_compared {
