@@ -11,7 +11,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use super::check::{Check, Kind, Verdict};
 use super::overall::{Outcome, repetitions, title};
-use super::record::RunRecord;
+use super::record::{Ended, RunRecord};
 use super::units::{iso_timestamp, shown};
 
 /// The document, in UTF-8.
@@ -130,11 +130,16 @@ fn suite(xml: &mut Xml, run: &RunRecord, checks: &[Check]) -> io::Result<()> {
     })
 }
 
-/// The checks, and one more if they do not tell the verdict of the run.
+/// The checks, and one more if they do not tell the verdict of the run. Of a run that was not begun they tell it: they
+/// were skipped.
 fn checks_of(run: &RunRecord) -> Vec<Check> {
     let outcome = Outcome::of(run);
     let mut checks = run.checks.clone();
-    let tells = |check: &Check| matches!(check.verdict, Verdict::Failed | Verdict::Error);
+    let tells = |check: &Check| match check.verdict {
+        Verdict::Passed => false,
+        Verdict::Skipped => run.ended == Ended::Failed,
+        Verdict::Failed | Verdict::Error => true,
+    };
     if outcome.exit_code != 0 && !checks.iter().any(tells) {
         checks.push(Check::new(
             Kind::Run,

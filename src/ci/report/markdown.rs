@@ -8,7 +8,8 @@ use std::path::Path;
 use super::check::{Check, Verdict};
 use super::overall::{Outcome, Overall, repetitions, title, verdict};
 use super::record::{Divergence, RunRecord};
-use super::units::{count, distribution, millis, plural, seconds, shortened};
+use super::units::{count, distribution, log_time, millis, plural, seconds, shortened, total};
+use crate::untrusted::Foreign;
 
 /// The longest summary that GitHub takes for a step, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -43,12 +44,18 @@ pub fn to_markdown(runs: &[RunRecord], most: usize) -> String {
     text.finish(most)
 }
 
-/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already.
+/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already. An error names
+/// the file.
 pub fn append_markdown(path: &Path, runs: &[RunRecord]) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let text = to_markdown(runs, LONGEST.saturating_sub(length));
-    file.write_all(text.as_bytes())
+    let append = || {
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+        let text = to_markdown(runs, LONGEST.saturating_sub(length));
+        file.write_all(text.as_bytes())
+    };
+    append().map_err(|error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", Foreign::path(path)))
+    })
 }
 
 /// Text that takes no more blocks once one did not fit.
@@ -85,7 +92,7 @@ impl Bounded {
 fn run_in_full(text: &mut Bounded, run: &RunRecord) {
     text.push(&checks(run));
     if let Some(divergence) = &run.divergence {
-        text.push(&difference(divergence));
+        text.push(&difference(divergence, run));
     }
     fields(text, run);
     details(text, run);
@@ -127,7 +134,7 @@ fn suite(text: &mut Bounded, runs: &[RunRecord]) {
     for run in &bad {
         let mut content = checks(run);
         if let Some(divergence) = &run.divergence {
-            content += &difference(divergence);
+            content += &difference(divergence, run);
         }
         text.folded(&format!("{} in detail", html(&title(run))), &content);
     }
@@ -195,7 +202,7 @@ fn row(check: &Check) -> String {
     format!("| {sign} | {} | {reason} |\n", code(&check.name))
 }
 
-fn difference(divergence: &Divergence) -> String {
+fn difference(divergence: &Divergence, run: &RunRecord) -> String {
     let mut text = format!(
         "\n**First difference** ({}): {} message {}",
         plain(&divergence.between, REASON),
@@ -205,21 +212,20 @@ fn difference(divergence: &Divergence) -> String {
     if !divergence.field.is_empty() {
         let _ = write!(text, ", {}", code(&divergence.field));
     }
-    let time = |time: Option<i64>| time.map_or_else(|| "missing".to_owned(), |ns| ns.to_string());
+    let start = run.played_ns.map(|(from, _)| from);
+    let time =
+        |time: Option<i64>| time.map_or_else(|| "missing".to_owned(), |at| log_time(at, start));
     let _ = write!(
         text,
-        "\n\n| | value | log time in ns |\n|---|---|---|\n| reference | {} | {} |\n| this run | {} | {} |\n",
+        "\n\n| | value | log time |\n|---|---|---|\n| reference | {} | {} |\n| this run | {} | {} |\n",
         code(&divergence.values.0),
         time(divergence.times_ns.0),
         code(&divergence.values.1),
         time(divergence.times_ns.1),
     );
     if let Some((topic, at)) = &divergence.input {
-        let _ = write!(
-            text,
-            "\nThe last input before it: {} at {at} ns.\n",
-            code(topic)
-        );
+        let (topic, at) = (code(topic), log_time(*at, start));
+        let _ = write!(text, "\nThe last input before it: {topic} at {at}.\n");
     }
     for racing in &divergence.racing {
         let _ = write!(text, "\n- {}", plain(racing, REASON));
@@ -235,6 +241,22 @@ fn details(text: &mut Bounded, run: &RunRecord) {
     fact("took", millis(run.took_ms));
     if let Some((from, to)) = run.played_ns {
         fact("log", seconds(i128::from(to) - i128::from(from)));
+    }
+    let sent = total(run.inputs.iter().map(|input| input.messages));
+    let received = total(run.outputs.iter().map(|output| output.messages));
+    fact(
+        "messages",
+        format!("{} sent, {} received", count(sent), count(received)),
+    );
+    for input in run.inputs.iter().filter(|input| input.lost > 0) {
+        let topic = format!("lost on {}", code(&input.topic));
+        fact(&topic, format!("at least {}", count(input.lost)));
+    }
+    for output in run.outputs.iter().filter(|output| output.lost > 0) {
+        fact(
+            &format!("lost on {}", code(&output.topic)),
+            count(output.lost),
+        );
     }
     fact("paced by", run.pacing.word().to_owned());
     for gate in &run.gates {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::check::{Check, Verdict};
 use super::overall::{Outcome, Overall, repetitions, title, verdict};
-use super::record::{GateRecord, RunRecord};
-use super::units::{count, distribution, millis, plural, shortened, shown};
+use super::record::{ChildRecord, GateRecord, RunRecord};
+use super::units::{count, distribution, millis, plural, shortened, shown, total};
 
 /// How many checks, notes, gates or runs are printed before the rest is only counted.
 const MOST: usize = 8;
@@ -49,6 +49,26 @@ fn of_run(run: &RunRecord) -> String {
     if let Some(digest) = &run.digest {
         text.line(&format!("  digest of the outputs: {}", shown(digest)));
     }
+    differences(&mut text, run);
+    if let Some(repeated) = &run.repeated {
+        text.line(&format!("  repetitions: {}", repetitions(repeated)));
+    }
+    text.list(&run.notes.iter().collect::<Vec<_>>(), "note", |note| {
+        format!("  note: {}", shown(note))
+    });
+    if let Some(child) = run.child.as_ref().filter(|child| !child.tail.is_empty()) {
+        tail(&mut text, child);
+    }
+    if !run.files.is_empty() {
+        let name = |(what, name): (&String, &String)| format!("{} ({})", shown(name), shown(what));
+        let names: Vec<String> = run.files.iter().map(name).collect();
+        text.line(&format!("  files: {}", names.join(", ")));
+    }
+    text.0
+}
+
+/// The first difference, and which fields differ.
+fn differences(text: &mut Text, run: &RunRecord) {
     if let Some(divergence) = &run.divergence {
         let (reference, own) = &divergence.values;
         let field = match divergence.field.as_str() {
@@ -78,30 +98,18 @@ fn of_run(run: &RunRecord) -> String {
             )
         },
     );
-    if let Some(repeated) = &run.repeated {
-        text.line(&format!("  repetitions: {}", repetitions(repeated)));
+}
+
+/// The last lines of the program under test.
+fn tail(text: &mut Text, child: &ChildRecord) {
+    text.line(&format!(
+        "  the program under test: {}; its last lines:",
+        shown(&child.ended)
+    ));
+    let skipped = child.tail.len().saturating_sub(TAIL);
+    for line in &child.tail[skipped..] {
+        text.line(&format!("  | {}", shown(line)));
     }
-    text.list(&run.notes.iter().collect::<Vec<_>>(), "note", |note| {
-        format!("  note: {}", shown(note))
-    });
-    if let Some(child) = &run.child
-        && !child.tail.is_empty()
-    {
-        text.line(&format!(
-            "  the program under test: {}; its last lines:",
-            shown(&child.ended)
-        ));
-        let skipped = child.tail.len().saturating_sub(TAIL);
-        for line in &child.tail[skipped..] {
-            text.line(&format!("  | {}", shown(line)));
-        }
-    }
-    if !run.files.is_empty() {
-        let name = |(what, name): (&String, &String)| format!("{} ({})", shown(name), shown(what));
-        let names: Vec<String> = run.files.iter().map(name).collect();
-        text.line(&format!("  files: {}", names.join(", ")));
-    }
-    text.0
 }
 
 fn of_suite(runs: &[RunRecord]) -> String {
@@ -166,12 +174,10 @@ const fn mark(verdict: Verdict) -> &'static str {
 }
 
 fn traffic(run: &RunRecord) -> String {
-    let sent: u64 = run.inputs.iter().map(|input| input.messages).sum();
-    let received: u64 = run.outputs.iter().map(|output| output.messages).sum();
+    let sent = total(run.inputs.iter().map(|input| input.messages));
+    let received = total(run.outputs.iter().map(|output| output.messages));
     let lost = run.inputs.iter().map(|input| input.lost);
-    let lost: u64 = lost
-        .chain(run.outputs.iter().map(|output| output.lost))
-        .sum();
+    let lost = total(lost.chain(run.outputs.iter().map(|output| output.lost)));
     let mut text = format!("  {} sent, {} received", count(sent), count(received));
     if lost > 0 {
         let _ = write!(text, ", {} lost", count(lost));

@@ -12,7 +12,8 @@ const PER_LANE: usize = 2048;
 /// Of two answers the one that took longer stays, so the longest are never lost.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    lanes: BTreeMap<(u8, String), Lane>,
+    /// By what happened, then by topic or gate.
+    lanes: [BTreeMap<String, Lane>; 4],
 }
 
 #[derive(Debug)]
@@ -32,21 +33,25 @@ impl Timeline {
 
     /// Adds what happened. Moments of one lane come in their order.
     pub fn add(&mut self, moment: Moment) {
-        let rank = match moment.what {
-            Happened::Input => 0,
-            Happened::Answer => 1,
-            Happened::Miss => 2,
-            Happened::Output => 3,
+        let lanes = match moment.what {
+            Happened::Input => &mut self.lanes[0],
+            Happened::Answer => &mut self.lanes[1],
+            Happened::Miss => &mut self.lanes[2],
+            Happened::Output => &mut self.lanes[3],
         };
-        let lane = self.lanes.entry((rank, moment.of.clone()));
-        lane.or_default().add(moment);
+        if let Some(lane) = lanes.get_mut(&moment.of) {
+            lane.add(moment);
+        } else {
+            lanes.entry(moment.of.clone()).or_default().add(moment);
+        }
     }
 
     /// At most this many moments, or a few of each lane, if that is more; in the order of their wall times.
     pub fn moments(mut self, most: usize) -> Vec<Moment> {
-        let share = (most / self.lanes.len().max(1)).max(2);
+        let number: usize = self.lanes.iter().map(BTreeMap::len).sum();
+        let share = (most / number.max(1)).max(2);
         let mut moments = Vec::new();
-        for lane in self.lanes.values_mut() {
+        for lane in self.lanes.iter_mut().flat_map(BTreeMap::values_mut) {
             while lane.kept.len() > share {
                 lane.halve();
             }
@@ -136,7 +141,8 @@ mod tests {
             timeline.add(moment(number, Happened::Answer, "/a -> /b", Some(took)));
         }
         timeline.add(moment(12, Happened::Miss, "/a -> /b", None));
-        let kept = timeline.lanes.values().map(|lane| lane.kept.len());
+        let lanes = timeline.lanes.iter().flat_map(BTreeMap::values);
+        let kept = lanes.map(|lane| lane.kept.len());
         assert!(kept.max() <= Some(PER_LANE));
         let moments = timeline.moments(900);
         assert!(moments.len() <= 900);

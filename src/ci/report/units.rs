@@ -31,6 +31,11 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
+/// The sum; the largest number if it is larger.
+pub(super) fn total(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
 /// `1 run`, `1,234 runs`.
 pub(super) fn plural(number: usize, word: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
@@ -96,6 +101,17 @@ pub(super) fn seconds(span_ns: i128) -> String {
     format!("{:.3} s", approximate(span_ns) / 1e9)
 }
 
+/// A log time from the start of what was played on: `12.400000 s`; without a start, since the epoch.
+pub(super) fn log_time(at_ns: i64, start_ns: Option<i64>) -> String {
+    match start_ns {
+        Some(start) => {
+            let offset = i128::from(at_ns) - i128::from(start);
+            format!("{:.6} s", approximate(offset) / 1e9)
+        }
+        None => format!("{at_ns} ns"),
+    }
+}
+
 /// The nearest float of an integer.
 #[expect(
     clippy::cast_precision_loss,
@@ -157,6 +173,9 @@ mod tests {
     #[test]
     fn times_are_in_utc() {
         assert_eq!(seconds(30_000_000_000), "30.000 s");
+        assert_eq!(log_time(12_400_000_000, Some(400_000_000)), "12.000000 s");
+        assert_eq!(log_time(i64::MIN, Some(0)), "-9223372036.854776 s");
+        assert_eq!(log_time(5, None), "5 ns");
         let time = 1_700_000_000_125_000_000;
         assert_eq!(timestamp(time), "2023-11-14 22:13:20.125 UTC");
         assert_eq!(iso_timestamp(time).as_deref(), Some("2023-11-14T22:13:20"));

@@ -8,7 +8,7 @@ use super::latency::{levels, names};
 use super::pointer::{pointer, zoom};
 use super::scale::{HEIGHT, TimeScale, ValueScale, WIDTH};
 use crate::ci::report::record::{Divergence, FieldDifference};
-use crate::ci::report::units::{approximate, count, shortened, shown};
+use crate::ci::report::units::{count, log_time, shortened, shown};
 
 /// The most points of a line.
 const POINTS: usize = 2000;
@@ -56,13 +56,9 @@ pub(super) fn fields(differences: &[FieldDifference]) -> Markup {
 pub(super) fn section(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
     let (reference, own) = &divergence.values;
     let common = common_start(reference, own);
-    let time = |at: Option<i64>| match (at, origin_ns) {
-        (None, _) => "no message".to_owned(),
-        (Some(at), Some(origin)) => {
-            let offset = i128::from(at) - i128::from(origin);
-            format!("at {:.6} s", approximate(offset) / 1e9)
-        }
-        (Some(at), None) => format!("at {at} ns"),
+    let time = |at: Option<i64>| match at {
+        None => "no message".to_owned(),
+        Some(at) => format!("at {}", log_time(at, origin_ns)),
     };
     html! {
         section.difference {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::pointer::pointer;
 use super::scale::{TimeScale, WIDTH};
 use crate::ci::report::record::{Happened, Moment, RunRecord};
-use crate::ci::report::units::{count, shortened, shown};
+use crate::ci::report::units::{count, shortened, shown, total};
 
 /// The most lanes that are shown of each group.
 const MOST: usize = 30;
@@ -79,19 +79,19 @@ fn numbers(run: &RunRecord, class: &str, lane: &Lane<'_>) -> (u64, u64) {
     match class {
         "sent" => {
             let inputs = run.inputs.iter().filter(|input| input.topic == lane.name);
-            take(inputs.map(|input| input.messages).sum());
+            take(total(inputs.map(|input| input.messages)));
         }
         "received" => {
             let outputs = run
                 .outputs
                 .iter()
                 .filter(|output| output.topic == lane.name);
-            take(outputs.map(|output| output.messages).sum());
+            take(total(outputs.map(|output| output.messages)));
         }
         _ => {
             let gates = || run.gates.iter().filter(|gate| gate.rule == lane.name);
-            take(gates().map(|gate| gate.answered).sum());
-            missed = missed.max(gates().map(|gate| gate.missed).sum());
+            take(total(gates().map(|gate| gate.answered)));
+            missed = missed.max(total(gates().map(|gate| gate.missed)));
         }
     }
     (marks, missed)

@@ -12,9 +12,10 @@ function roundStep(least) {
   return ([1, 2, 5].find((factor) => factor * ten >= least) ?? 10) * ten;
 }
 
-function stepOfTime(span) {
-  const minutes = MINUTES.find((step) => span / step <= 7);
-  return span > 120 && minutes ? minutes : roundStep(span / 7);
+/** A round distance between lines, at most so many in the span. */
+function stepOfTime(span, most = 7) {
+  const minutes = MINUTES.find((step) => span / step <= most);
+  return span > 120 && minutes ? minutes : roundStep(span / most);
 }
 
 function time(at, step) {
@@ -85,7 +86,8 @@ function setUp(over) {
   let to = 1;
 
   function draw() {
-    const step = stepOfTime(span * (to - from));
+    const width = views[0].getBoundingClientRect().width;
+    const step = stepOfTime(span * (to - from), Math.min(7, Math.max(3, Math.floor(width / 80))));
     for (const view of views) {
       const height = view.getAttribute("viewBox").split(" ")[3];
       view.setAttribute("viewBox", `${from * WIDTH} 0 ${(to - from) * WIDTH} ${height}`);
@@ -133,6 +135,8 @@ function setUp(over) {
     over.classList.add("zooming");
     for (const hidden of over.querySelectorAll(".zoom, .script")) hidden.hidden = false;
     draw();
+    // A narrower plot has room for fewer times.
+    new ResizeObserver(draw).observe(views[0]);
   }
 }
 

@@ -8,7 +8,7 @@ use super::{checks, difference, facts, lanes, latency};
 use crate::ci::report::overall::{Outcome, Overall, title};
 use crate::ci::report::record::RunRecord;
 use crate::ci::report::timeline::Timeline;
-use crate::ci::report::units::{approximate, count, digits, millis, seconds, shown};
+use crate::ci::report::units::{approximate, count, digits, millis, seconds, shown, total};
 
 /// The most marks in the plots of a run that has the page for itself.
 const MARKS: usize = 24_000;
@@ -49,8 +49,8 @@ pub(super) const fn sign(overall: Overall) -> &'static str {
 
 /// What a run is judged by at a glance.
 fn figures(run: &RunRecord) -> Markup {
-    let sent: u64 = run.inputs.iter().map(|input| input.messages).sum();
-    let received: u64 = run.outputs.iter().map(|output| output.messages).sum();
+    let sent = total(run.inputs.iter().map(|input| input.messages));
+    let received = total(run.outputs.iter().map(|output| output.messages));
     let log_ns = run
         .played_ns
         .map(|(from, to)| i128::from(to) - i128::from(from));

@@ -171,13 +171,13 @@ impl ValueScale {
         if high > 20.0 * low {
             Self {
                 low: (low / 1.5).max(high / 1e6),
-                high: high * 1.5,
+                high: (high * 1.5).min(f64::MAX),
                 is_log: true,
             }
         } else {
             Self {
                 low: 0.0,
-                high: high * 1.15,
+                high: (high * 1.15).min(f64::MAX),
                 is_log: false,
             }
         }

@@ -1,11 +1,13 @@
 //! Several runs: the verdict on all of them, an overview with a link to each, and the sections of each.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 
 use super::run::{sections, sign, verdict};
 use crate::ci::report::overall::{self, Outcome, Overall, title};
 use crate::ci::report::record::RunRecord;
-use crate::ci::report::units::{millis, plural, shortened, shown};
+use crate::ci::report::units::{millis, plural, shortened, shown as escaped};
 
 /// The most runs in the overview.
 const LISTED: usize = 5000;
@@ -37,7 +39,7 @@ pub(super) fn page(runs: &[RunRecord]) -> Markup {
             (tally(&order))
         }
         main {
-            (overview(runs, &order))
+            (overview(runs, &order, shown))
             @for (at, outcome) in shown {
                 @let weight = if outcome.overall == Overall::Passed { 1 } else { WEIGHT };
                 (details(&runs[*at], *at, outcome, (share * weight, rows), shown.len() == 1))
@@ -69,7 +71,10 @@ fn tally(order: &[(usize, Outcome)]) -> Markup {
     }
 }
 
-fn overview(runs: &[RunRecord], order: &[(usize, Outcome)]) -> Markup {
+fn overview(runs: &[RunRecord], order: &[(usize, Outcome)], shown: &[(usize, Outcome)]) -> Markup {
+    let shown: BTreeSet<usize> = shown.iter().map(|(at, _)| *at).collect();
+    // Without a section there is nothing that a link could lead to.
+    let link = |at: usize| shown.contains(&at).then(|| format!("#run-{at}"));
     html! {
         section.overview {
             div.head {
@@ -79,7 +84,7 @@ fn overview(runs: &[RunRecord], order: &[(usize, Outcome)]) -> Markup {
             nav.strip aria-label="All runs in their order" {
                 @for (at, run) in runs.iter().enumerate().take(LISTED) {
                     @let overall = overall::verdict(run);
-                    a.(overall.word()) href={ "#run-" (at) } title={ (title(run)) ": " (overall.word()) }
+                    a.(overall.word()) href=[link(at)] title={ (title(run)) ": " (overall.word()) }
                         aria-label={ (title(run)) ": " (overall.word()) } {}
                 }
             }
@@ -96,10 +101,10 @@ fn overview(runs: &[RunRecord], order: &[(usize, Outcome)]) -> Markup {
                         @let overall = outcome.overall;
                         tr {
                             td { span.sign.(overall.word()) { span aria-hidden="true" { (sign(overall)) } " " (overall.word()) } }
-                            th scope="row" { a href={ "#run-" (at) } { (title(run)) } }
+                            th scope="row" { a href=[link(*at)] { (title(run)) } }
                             td { (shortened(&outcome.sentence, 300)) }
                             td.n { (millis(run.took_ms)) }
-                            td { @if let Some(digest) = &run.digest { code { (shown(&digest.chars().take(8).collect::<String>())) } } }
+                            td { @if let Some(digest) = &run.digest { code { (escaped(&digest.chars().take(8).collect::<String>())) } } }
                         }
                     }
                 }

@@ -119,6 +119,28 @@ fn a_suite_links_to_each_run_and_shows_the_worst_first() {
     assert!(to_html(&[]).contains("there is no run"));
 }
 
+#[test]
+fn a_link_leads_to_a_section_also_if_not_all_runs_have_one() {
+    let runs: Vec<RunRecord> = (0..700)
+        .map(|number| RunRecord {
+            name: format!("case {number}"),
+            ..RunRecord::default()
+        })
+        .collect();
+    let page = to_html(&runs);
+    let targets: Vec<&str> = page
+        .split("href=\"#")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    assert_eq!(targets.len(), 2 * 500);
+    for target in targets {
+        assert!(page.contains(&format!("id=\"{target}\"")), "{target}");
+    }
+    assert_eq!(page.matches("<th scope=\"row\"><a").count(), 700);
+    assert!(page.contains("200 runs more"));
+}
+
 /// However much is recorded, the page stays small enough for a browser.
 #[test]
 fn a_page_is_of_bounded_size() {

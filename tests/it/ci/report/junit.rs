@@ -1,6 +1,6 @@
 //! The JUnit file, read by an XML parser.
 
-use bagplay::ci::report::{RunRecord, to_junit};
+use bagplay::ci::report::{Check, Ended, Kind, RunRecord, Verdict, to_junit};
 use roxmltree::{Document, Node};
 
 use super::{failed, hostile, interrupted, passed, undecided};
@@ -195,6 +195,32 @@ fn a_run_without_a_failed_check_that_did_not_pass_has_an_error() {
         (root.attribute("tests"), root.attribute("errors")),
         (Some("8"), Some("2"))
     );
+}
+
+#[test]
+fn a_run_that_was_not_begun_is_skipped_and_one_that_skipped_a_check_is_an_error() {
+    let checks = vec![Check::new(
+        Kind::Run,
+        "the case",
+        Verdict::Skipped,
+        "another case has failed",
+    )];
+    for (ended, errors) in [(Ended::Failed, "0"), (Ended::Complete, "1")] {
+        let run = RunRecord {
+            ended,
+            checks: checks.clone(),
+            exit_code: 0,
+            ..passed()
+        };
+        let text = text_of(&[run]);
+        let document = Document::parse(&text).unwrap();
+        assert_valid(&document);
+        let suite = elements(&document, "testsuite")[0];
+        assert_eq!(
+            (suite.attribute("skipped"), suite.attribute("errors")),
+            (Some("1"), Some(errors))
+        );
+    }
 }
 
 #[test]

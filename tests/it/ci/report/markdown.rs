@@ -42,9 +42,11 @@ fn a_run_that_failed_says_why_first_and_folds_the_rest() {
         "/odom differs in 176 of 300 messages, first in message 124"
     );
     let row = rows.iter().find(|row| row[0] == "this run").unwrap();
-    assert_eq!(row[1..], ["0.18730517882", "1700000012400000000"]);
+    assert_eq!(row[1..], ["0.18730517882", "12.400000 s"]);
     let row = rows.iter().find(|row| row[0] == "/odom").unwrap();
     assert_eq!(row[1..], ["pose.pose.position.z", "176", "0.19"]);
+    let row = rows.iter().find(|row| row[0] == "messages").unwrap();
+    assert_eq!(row[1], "6,301 sent, 597 received");
     let gate = rows
         .iter()
         .find(|row| row[0] == "gate /points -> /odom by stamp")
@@ -154,6 +156,11 @@ fn a_summary_is_appended_to_a_file_within_the_limit_of_the_page() {
     append_markdown(&file, &[failed()]).unwrap();
     let both = fs::read_to_string(&file).unwrap();
     assert_eq!(both, first + &to_markdown(&[failed()], MIB));
+    let error = append_markdown(dir.path(), &[passed()]).unwrap_err();
+    assert!(
+        error.to_string().starts_with(dir.path().to_str().unwrap()),
+        "{error}"
+    );
     fs::write(&file, "x".repeat(MIB - 500)).unwrap();
     append_markdown(&file, &[failed()]).unwrap();
     let full = fs::read_to_string(&file).unwrap();

@@ -6,7 +6,10 @@ mod junit;
 mod markdown;
 mod text;
 
-use bagplay::ci::report::{Check, Ended, Happened, Kind, Moment, RunRecord, Verdict, read_run};
+use bagplay::ci::report::{
+    Check, Ended, Happened, Kind, Moment, RunRecord, Verdict, read_run, to_html, to_junit,
+    to_markdown, to_text,
+};
 use serde_json::Value;
 
 /// Text that breaks out of whatever does not escape it.
@@ -127,6 +130,71 @@ fn hostile() -> RunRecord {
     poison(&mut value);
     value["child"]["ended"] = HOSTILE.into();
     serde_json::from_value(value).unwrap()
+}
+
+/// Puts extreme numbers in place of all: in turn these in place of integers.
+fn stretch(value: &mut Value, number: &mut usize, integers: [i64; 3]) {
+    match value {
+        Value::Number(old) => {
+            *number += 1;
+            let turn = *number % 3;
+            *value = if old.is_f64() {
+                [f64::MAX, f64::MIN, 1e-308][turn].into()
+            } else {
+                integers[turn].into()
+            };
+        }
+        Value::Array(all) => all
+            .iter_mut()
+            .for_each(|one| stretch(one, number, integers)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|one| stretch(one, number, integers)),
+        _ => {}
+    }
+}
+
+/// A run with the largest and smallest numbers that there are.
+fn extreme() -> RunRecord {
+    let run = failed();
+    let mut value = serde_json::to_value(&run).unwrap();
+    stretch(&mut value["timeline"], &mut 0, [i64::MAX, i64::MIN, 0]);
+    stretch(
+        &mut value["divergence"]["series"],
+        &mut 0,
+        [i64::MAX, i64::MIN, 0],
+    );
+    stretch(&mut value["gates"], &mut 0, [i64::MAX, 1, 0]);
+    let mut run: RunRecord = serde_json::from_value(value).unwrap();
+    for input in &mut run.inputs {
+        (input.messages, input.bytes, input.lost) = (u64::MAX, u64::MAX, u64::MAX);
+    }
+    for gate in &mut run.gates {
+        (gate.answered, gate.missed) = (u64::MAX, u64::MAX);
+        gate.latency.p99 = f64::INFINITY;
+        gate.latency.p50 = f64::NAN;
+    }
+    RunRecord {
+        played_ns: Some((i64::MAX, i64::MIN)),
+        took_ms: f64::NAN,
+        began_unix_ns: i64::MIN,
+        ..run
+    }
+}
+
+#[test]
+fn no_number_is_too_large_for_any_report() {
+    for run in [extreme(), RunRecord::default()] {
+        for runs in [vec![run.clone()], vec![run.clone(), run.clone()]] {
+            assert!(is_clean(&to_text(&runs)));
+            assert!(is_clean(&to_markdown(&runs, 1 << 20)));
+            assert!(to_junit(&runs).unwrap().len() > 100);
+            let page = to_html(&runs);
+            for nothing in ["NaN", "inf%", "-nan"] {
+                assert!(!page.contains(&format!("{nothing}\"")), "{nothing}");
+            }
+        }
+    }
 }
 
 /// Whether there is a character that a terminal or a browser could take for more than text.
