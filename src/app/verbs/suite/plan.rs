@@ -2,15 +2,15 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use bagplay::ci::suite::scenario::Case;
 use bagplay::ci::suite::{
-    CaseList, Cut, Header, Partition, Plan, Planned, SCHEMA, Timings, Weights, attempt, plan,
+    CaseList, Cut, Header, Partition, Plan, Planned, Runner, SCHEMA, Timings, Weights, attempt,
+    plan,
 };
-use bagplay::cli::{Cli, Exit, Format, SuiteRunArgs};
+use bagplay::cli::{Cli, Exit, Format, SuiteFilter, SuiteRunArgs};
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ impl ShardPlan {
         let partition = partition.unwrap_or_else(Partition::whole);
         let mut list = CaseList::find(&args.paths, &environment).or_exit(Exit::Usage)?;
         if !args.filter.is_empty() {
-            let texts: Vec<&str> = args.filter.iter().map(|filter| filter.text()).collect();
+            let texts: Vec<&str> = args.filter.iter().map(SuiteFilter::text).collect();
             let is_wanted = |case: &Case| args.filter.iter().any(|filter| filter.selects(case));
             list = list
                 .filtered(&texts.join("`, `"), is_wanted)
@@ -65,8 +65,8 @@ impl ShardPlan {
             tracing::warn!("{note}");
         }
         let names = list.cases().iter().map(|case| case.name.as_str());
-        let named: Vec<(&str, u64)> = names.zip(weights.millis.iter().copied()).collect();
-        let plan = plan(&named, partition.shards, partition.cut);
+        let weighed: Vec<(&str, u64)> = names.zip(weights.millis.iter().copied()).collect();
+        let plan = plan(&weighed, partition.shards, partition.cut);
         Ok(Self {
             list,
             partition,
@@ -104,9 +104,9 @@ impl ShardPlan {
     }
 
     /// Checks the command lines of all cases, as far as that is possible without running them.
-    pub(super) fn check_words(&self) -> Result<(), Failure> {
+    pub(super) fn check_words(&self, runner: &Runner) -> Result<(), Failure> {
         for case in self.list.cases() {
-            let words = case.words(Path::new("run"), &[]);
+            let words = runner.words(case);
             let words = [OsString::from("play")].into_iter().chain(words);
             if let Err(error) = Cli::read(words) {
                 let text = error.to_string();

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use bagplay::ci::report::RunRecord;
 use bagplay::ci::suite::{Event, Runner, ShardWriter, Why, worst_exit};
 use bagplay::cli::{Exit, OutputArgs, SuiteRunArgs, plural};
+use bagplay::time::Duration;
 use bagplay::untrusted::Foreign;
 
 use super::plan::ShardPlan;
@@ -26,15 +27,27 @@ pub(super) fn run(
         plan.print(output.format)?;
         return Ok(Exit::Done);
     }
-    let program = match &args.runner {
-        Some(program) => program.clone(),
-        None => {
-            plan.check_words()?;
-            std::env::current_exe()
-                .context("the file of this program")
-                .or_exit(Exit::Failed)?
-        }
+    let program = args.runner.clone().map_or_else(std::env::current_exe, Ok);
+    let program = program
+        .context("the file of this program")
+        .or_exit(Exit::Failed)?;
+    let mut runner = Runner {
+        program,
+        more: if args.update_golden {
+            vec!["--update-golden".into()]
+        } else {
+            Vec::new()
+        },
+        folder: args.out.clone(),
+        jobs: args.jobs.get(),
+        repeat: args.repeat.get(),
+        fail_fast: args.fail_fast,
+        timeout: args.timeout.map(Duration::to_std),
+        grace: args.grace.to_std(),
     };
+    if args.runner.is_none() {
+        plan.check_words(&runner)?;
+    }
     let stop = signals::listen()
         .context("signals cannot be received")
         .or_exit(Exit::Failed)?;
@@ -49,31 +62,16 @@ pub(super) fn run(
         .with_context(out)
         .or_exit(Exit::Failed)?;
     let cases = plan.own_cases();
-    tracing::info!(
-        "shard {}: {}, report {}",
-        plan.partition,
-        plural(cases.len() as u64, "case"),
-        Foreign::path(file.path())
-    );
-    let folder = format!("runs-{}-{}", plan.partition.shard, file.attempt());
-    let runner = Runner {
-        program,
-        more: if args.update_golden {
-            vec!["--update-golden".into()]
-        } else {
-            Vec::new()
-        },
-        // Programs under test may be elsewhere.
-        folder: fs::canonicalize(&args.out)
-            .with_context(out)
-            .or_exit(Exit::Failed)?
-            .join(folder),
-        jobs: args.jobs.get(),
-        repeat: args.repeat.get(),
-        fail_fast: args.fail_fast,
-        timeout: args.timeout.map(|span| span.to_std()),
-        grace: args.grace.to_std(),
-    };
+    let number = plural(cases.len() as u64, "case");
+    let report = Foreign::path(file.path());
+    tracing::info!("shard {}: {number}, report {report}", plan.partition);
+    // The words of a run are used from other folders, too.
+    let folder = fs::canonicalize(&args.out).with_context(out);
+    runner.folder = folder.or_exit(Exit::Failed)?.join(format!(
+        "runs-{}-{}",
+        plan.partition.shard,
+        file.attempt()
+    ));
     let mut table = Table::new(log_target, &cases);
     let mut runs: Vec<RunRecord> = Vec::new();
     let finished = runner.run(&cases, &stop, &mut |event| {

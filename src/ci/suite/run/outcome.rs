@@ -124,9 +124,9 @@ fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &
         (None, None) => "an unknown status".to_owned(),
     };
     let tail = tail(&files.log);
-    let said = tail
-        .last()
-        .map_or_else(String::new, |line| format!("; it said last: {line}"));
+    let is_error = |line: &&String| line.starts_with("error");
+    let said = tail.iter().rfind(is_error).or(tail.last());
+    let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
     let reason = format!("play ended with {ended}, and {why}{said}");
     let verdict = if matches!(code, Some(4..=6)) {
         Verdict::Failed

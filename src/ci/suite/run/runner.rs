@@ -171,7 +171,12 @@ impl Runner {
         }
     }
 
-    fn command(&self, case: &Case, files: &RunFiles) -> Command {
+    /// The words that the program gets for the first run of a case.
+    pub fn words(&self, case: &Case) -> Vec<OsString> {
+        self.words_with(case, &self.files(case, 1))
+    }
+
+    fn words_with(&self, case: &Case, files: &RunFiles) -> Vec<OsString> {
         let flag = |name: &str, path: &Path| {
             let mut word = OsString::from(format!("--{name}="));
             word.push(path);
@@ -183,9 +188,7 @@ impl Runner {
         ];
         let more = own.into_iter().chain(defaults(case));
         let more: Vec<OsString> = more.chain(self.more.iter().cloned()).collect();
-        let mut command = Command::new(&self.program);
-        command.args(case.words(&files.folder, &more));
-        command
+        case.words(&files.folder, &more)
     }
 }
 
@@ -244,7 +247,8 @@ impl State<'_> {
             );
             let case = self.cases[at];
             let files = self.runner.files(case, repetition);
-            let command = self.runner.command(case, &files);
+            let mut command = Command::new(&self.runner.program);
+            command.args(self.runner.words_with(case, &files));
             let now = now();
             let own = case.timeout.map(crate::time::Duration::to_std);
             let deadline = own

@@ -1,7 +1,5 @@
 //! The arguments of `play suite`.
 
-#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
-
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;

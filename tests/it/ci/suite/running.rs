@@ -80,9 +80,9 @@ fn each_end_of_a_run_becomes_a_record() {
         (
             "usage",
             2,
-            "play ended with exit code 2, and it has written no report; it said last: words behind: stand-in nothing-known",
+            "play ended with exit code 2, and it has written no report; it said: words behind: stand-in nothing-known",
         ),
-        ("unreadable", 3, "it said last: no report from here"),
+        ("unreadable", 3, "it said: no report from here"),
         ("gate", 4, "exit code 4"),
         ("panicked", 101, "exit code 101"),
         ("crash", 1, "play ended with signal 11"),
