@@ -18,6 +18,10 @@ const DIFFERS: u8 = 5;
 pub struct Merged {
     /// Every case of the suite once, sorted by name. A case that was not run has an error that says why.
     pub runs: Vec<RunRecord>,
+    /// The digest of the case list.
+    pub digest: String,
+    /// How many shards there are.
+    pub shards: u32,
     /// What is missing, one sentence each; empty if the suite was run completely.
     pub problems: Vec<String>,
     /// The worst exit code; not 0 if something is missing.
@@ -129,6 +133,8 @@ pub fn merge(files: &[ShardFile]) -> Result<Merged, MergeError> {
     let exit = worst_exit(runs.iter().map(|run| run.exit_code).chain(incomplete));
     Ok(Merged {
         runs,
+        digest: header.digest.clone(),
+        shards: header.shards,
         problems,
         exit,
     })

@@ -30,7 +30,13 @@ fn report(args: &SuiteReportArgs, output: &OutputArgs) -> Result<Exit, Failure> 
         tracing::error!("{problem}");
     }
     let exit = merged.exit;
-    let suite = reports::SuiteReport::new(merged.runs, merged.problems, exit);
+    let suite = reports::SuiteReport {
+        suite: merged.digest,
+        shards: merged.shards,
+        exit_code: exit,
+        problems: merged.problems,
+        runs: merged.runs,
+    };
     reports::write(&suite, &args.reports, output.format)?;
     Ok(Exit::of(exit))
 }

@@ -75,6 +75,11 @@ impl ShardPlan {
         })
     }
 
+    /// The digest of the case list.
+    pub(super) fn digest(&self) -> String {
+        self.list.digest()
+    }
+
     /// The cases that are run here, the longest first.
     pub(super) fn own_cases(&self) -> Vec<&Case> {
         let mut own: Vec<usize> = self.plan.of(self.partition.shard).collect();

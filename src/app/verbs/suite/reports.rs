@@ -22,19 +22,15 @@ const LONGEST: usize = 1 << 20;
 /// The report of a suite as JSON.
 #[derive(Serialize, Debug)]
 pub(super) struct SuiteReport {
-    exit_code: u8,
-    problems: Vec<String>,
-    runs: Vec<RunRecord>,
-}
-
-impl SuiteReport {
-    pub(super) fn new(runs: Vec<RunRecord>, problems: Vec<String>, exit_code: u8) -> Self {
-        Self {
-            exit_code,
-            problems,
-            runs,
-        }
-    }
+    /// The digest of the case list.
+    pub(super) suite: String,
+    /// How many shards there are.
+    pub(super) shards: u32,
+    /// Of these cases; the worst.
+    pub(super) exit_code: u8,
+    /// What is missing, one sentence each.
+    pub(super) problems: Vec<String>,
+    pub(super) runs: Vec<RunRecord>,
 }
 
 /// Writes the files that are wanted and prints the result.

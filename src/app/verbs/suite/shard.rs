@@ -92,11 +92,14 @@ pub(super) fn run(
     let problems = problem(finished.why, not_run).into_iter().collect();
     let stopped = finished.stopped_by.map(Exit::code);
     let exit = worst_exit(runs.iter().map(|run| run.exit_code).chain(stopped));
-    reports::write(
-        &SuiteReport::new(runs, problems, exit),
-        &args.reports,
-        output.format,
-    )?;
+    let suite = SuiteReport {
+        suite: plan.digest(),
+        shards: plan.partition.shards,
+        exit_code: exit,
+        problems,
+        runs,
+    };
+    reports::write(&suite, &args.reports, output.format)?;
     Ok(Exit::of(exit))
 }
 

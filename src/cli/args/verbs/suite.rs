@@ -165,12 +165,14 @@ impl SuiteFilter {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
     use std::path::Path;
 
-    use clap::Parser as _;
+    use clap::{ArgAction, CommandFactory as _, Parser as _};
 
     use super::*;
-    use crate::ci::suite::scenario::Scenario;
+    use crate::ci::suite::scenario::{FLAG_KEYS, NOT_KEYS, Scenario, Shape};
     use crate::cli::args::flags::{Cli, Verb};
 
     #[test]
@@ -216,5 +218,54 @@ mod tests {
         assert!(Cli::try_parse_from(["play", "suite", "a", "-j", "0"]).is_err());
         assert!(Cli::try_parse_from(["play", "suite", "a", "--partition", "9/8"]).is_err());
         assert!(Cli::try_parse_from(["play", "suite", "report"]).is_err());
+    }
+
+    #[test]
+    fn each_flag_of_a_run_is_a_key_of_scenarios_or_stands_in_the_other_table() {
+        let command = Cli::command();
+        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        let is_known =
+            |flag: &&str| FLAG_KEYS.iter().any(|key| key.name == *flag) || NOT_KEYS.contains(flag);
+        let unknown: Vec<&str> = flags.filter(|flag| !is_known(flag)).collect();
+        assert!(
+            unknown.is_empty(),
+            "in neither table of scenario/keys.rs: {unknown:?}"
+        );
+    }
+
+    #[test]
+    fn the_shape_of_a_key_is_that_of_its_flag() {
+        let command = Cli::command();
+        let flags = command.get_arguments();
+        let flags = flags.filter_map(|arg| Some((arg.get_long()?, arg.get_action())));
+        let flags: BTreeMap<&str, &ArgAction> = flags.collect();
+        for key in FLAG_KEYS {
+            let Some(action) = flags.get(key.name) else {
+                continue;
+            };
+            let is_list = matches!(key.shape, Shape::List | Shape::Files | Shape::OptionalList);
+            assert_eq!(matches!(action, ArgAction::Append), is_list, "{}", key.name);
+            let is_switch = key.shape == Shape::Switch;
+            assert_eq!(
+                matches!(action, ArgAction::SetTrue),
+                is_switch,
+                "{}",
+                key.name
+            );
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_scenario_are_read_as_they_are_meant() {
+        let text = "bags = 'a.mcap'\nclock = true\nrate = 'max'\nstart = '-5s'\ntopics = ['/a', '/b']\nwait-for-subscribers = true\nstrict = true";
+        let scenario = Scenario::parse(Path::new("s/a.toml"), "a", text, &|_| None).unwrap();
+        let words = scenario.cases[0].words(Path::new("run"), &[]);
+        let cli = Cli::read([OsString::from("play")].into_iter().chain(words)).unwrap();
+        let play = cli.play;
+        assert_eq!(play.bags, [Path::new("s/a.mcap")]);
+        assert_eq!(play.clock.clock, Some(40.0));
+        assert_eq!(play.topics.topics, ["/a", "/b"]);
+        assert_eq!(play.topics.wait_for_subscribers, [""]);
+        assert!(play.time.strict && play.time.start.is_some());
     }
 }

@@ -89,6 +89,7 @@ fn whole_shards_become_one_report_with_the_worst_exit() {
     let merged = merged(dir.path()).unwrap();
     assert_eq!(codes(&merged), [("c0", 0), ("c1", 6), ("c2", 5), ("c3", 0)]);
     assert_eq!((merged.exit, merged.problems.len()), (6, 0));
+    assert_eq!((merged.digest.as_str(), merged.shards), ("d", SHARDS));
     let timings = Timings::read(&dir.path().join("1-1.ndjson")).unwrap();
     assert_eq!(
         timings,
