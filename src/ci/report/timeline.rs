@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::record::{Happened, Moment};
 
 /// The most moments of one lane that are kept while the run goes on.
-const PER_LANE: usize = 2048;
+const PER_LANE: usize = 4096;
 
 /// Collects moments. Each topic and each gate has a lane; in a lane that is full, of two moments one stays.
 ///
