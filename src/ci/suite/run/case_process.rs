@@ -1,9 +1,9 @@
 //! [`CaseProcess`]: the process of one run of a case.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,6 +38,17 @@ pub(super) struct RunFiles {
     pub(super) log: PathBuf,
 }
 
+impl RunFiles {
+    /// The files of a run whose own folder this is.
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self {
+            folder: folder.join("run"),
+            report: folder.join("report.json"),
+            log: folder.join("play.log"),
+        }
+    }
+}
+
 /// How far a process was brought to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Ending {
@@ -56,6 +67,9 @@ impl CaseProcess {
         (began, deadline): (Instant, Option<Instant>),
         (number, ended): (u64, Sender<u64>),
     ) -> io::Result<Self> {
+        if let Some(own) = files.log.parent() {
+            fs::create_dir_all(own)?;
+        }
         let log = File::create(&files.log)?;
         // A group of its own: ctrl-C reaches it once, through this process.
         let child = command

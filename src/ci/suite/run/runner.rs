@@ -157,18 +157,13 @@ impl Runner {
     }
 
     fn files(&self, case: &Case, repetition: u32) -> RunFiles {
-        let name = case.folder();
-        let name = if self.repeat > 1 {
-            format!("{name}-run-{repetition}")
+        let own = self.folder.join(case.folder());
+        let own = if self.repeat > 1 {
+            own.join(repetition.to_string())
         } else {
-            name
+            own
         };
-        let beside = |extension: &str| self.folder.join(format!("{name}.{extension}"));
-        RunFiles {
-            folder: self.folder.join(&name),
-            report: beside("json"),
-            log: beside("log"),
-        }
+        RunFiles::in_folder(&own)
     }
 
     /// The words that the program gets for the first run of a case.
