@@ -40,6 +40,21 @@ impl Exit {
             Self::Terminated => 143,
         }
     }
+
+    /// The exit of a process that ended with this code; 1 for codes that are not in the table.
+    pub const fn of(code: u8) -> Self {
+        match code {
+            0 => Self::Done,
+            2 => Self::Usage,
+            3 => Self::Recording,
+            4 => Self::Timeout,
+            5 => Self::Verdict,
+            6 => Self::Child,
+            130 => Self::Interrupted,
+            143 => Self::Terminated,
+            _ => Self::Failed,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

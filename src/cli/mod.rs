@@ -8,15 +8,18 @@ mod plan;
 mod report;
 
 pub use args::argv::{spread_lists, verb_first};
-pub use args::attach::AttachArgs;
 pub use args::ci_flags::{CiArgs, SourceStamp};
-pub use args::clock_server::{ClockServerArgs, ClockSourceArg};
-pub use args::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::flags::*;
 pub use args::follow_flags::FollowArgs;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire,
+};
+pub use args::verbs::attach::AttachArgs;
+pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
+pub use args::verbs::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
+pub use args::verbs::suite::{
+    InvalidFilter, ReportFiles, SuiteArgs, SuiteFilter, SuiteReportArgs, SuiteRunArgs, SuiteVerb,
 };
 pub use args::when::{Unreadable, When, WhenRange, parse_size, parse_span};
 pub use args::wire_args::WireArgs;

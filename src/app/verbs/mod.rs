@@ -8,5 +8,6 @@ pub(crate) mod driven;
 pub(crate) mod find_player;
 pub(crate) mod machine_time;
 pub(crate) mod print;
+pub(crate) mod suite;
 pub(crate) mod wait_until;
 pub(crate) mod watch_player;

@@ -10,14 +10,15 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::argv::{spread_lists, verb_first};
-use super::attach::AttachArgs;
 use super::ci_flags::CiArgs;
-use super::clock_server::ClockServerArgs;
-use super::ctl::CtlArgs;
 use super::follow_flags::FollowArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
 use super::values::{Color, Format, LogLevel, MessageOrder, parse_hz, parse_pace};
+use super::verbs::attach::AttachArgs;
+use super::verbs::clock_server::ClockServerArgs;
+use super::verbs::ctl::CtlArgs;
+use super::verbs::suite::SuiteArgs;
 use super::when::{When, WhenRange, parse_size, parse_span};
 use super::wire_args::WireArgs;
 use crate::cli::exit::EXIT_CODES;
@@ -86,6 +87,8 @@ pub enum Verb {
     Attach(AttachArgs),
     /// Drive a running player, or ros2 bag play
     Ctl(CtlArgs),
+    /// Run many scenarios, or a part of them, and merge the reports of all parts
+    Suite(Box<SuiteArgs>),
     /// Print a completion script for a shell
     Completions {
         /// The shell

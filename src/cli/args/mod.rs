@@ -1,14 +1,12 @@
 //! The arguments before they are interpreted, and their values.
 
 pub(super) mod argv;
-pub(super) mod attach;
 pub(super) mod ci_flags;
-pub(super) mod clock_server;
-pub(super) mod ctl;
 pub(super) mod flags;
 pub(super) mod follow_flags;
 pub(super) mod printable;
 pub(super) mod ros_flags;
 pub(super) mod values;
+pub(super) mod verbs;
 pub(super) mod when;
 pub(super) mod wire_args;

@@ -1,7 +1,7 @@
 //! What `play clock` serves: a player without messages.
 
 use super::Plan;
-use crate::cli::args::clock_server::{ClockServerArgs, ClockSourceArg};
+use crate::cli::args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 use crate::cli::args::when::When;
 use crate::player::{ClockOptions, Control, Intent, Options, Pace, WhenDone};
 use crate::time::{Duration, Ros, Speed, Time, TimeRange};

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::summary::Ending;
-use crate::cli::args::clock_server::ClockSourceArg;
+use crate::cli::args::verbs::clock_server::ClockSourceArg;
 use crate::cli::plan::{Plan, pace_factor};
 use crate::player::{Report, Status};
 use crate::time::{Duration, Ros, Speed, Steady, Time};

@@ -26,6 +26,7 @@ mod report;
 mod set;
 #[cfg(target_os = "linux")]
 mod settle;
+mod suite;
 
 #[cfg(not(target_os = "linux"))]
 #[test]

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
-use super::values::{parse_node, parse_pace};
-use super::when::{Unreadable, When, WhenRange, parse_span};
+use crate::cli::args::values::{parse_node, parse_pace};
+use crate::cli::args::when::{Unreadable, When, WhenRange, parse_span};
 use crate::player::Pace;
 use crate::time::Duration;
 

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::ctl::ReachArgs;
-use super::values::parse_node;
-use super::when::parse_span;
+use crate::cli::args::values::parse_node;
+use crate::cli::args::when::parse_span;
 use crate::time::Duration;
 
 /// The arguments of `play attach`.

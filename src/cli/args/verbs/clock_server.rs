@@ -4,9 +4,9 @@
 
 use clap::{Args, ValueEnum};
 
-use super::values::parse_hz;
-use super::when::When;
-use super::wire_args::WireArgs;
+use crate::cli::args::values::parse_hz;
+use crate::cli::args::when::When;
+use crate::cli::args::wire_args::WireArgs;
 use crate::time::Speed;
 
 /// Which time a clock server shows.

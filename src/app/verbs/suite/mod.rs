@@ -1,0 +1,42 @@
+//! `play suite`: many scenarios, each case as a process of its own, and the reports of shards as one.
+
+mod plan;
+mod reports;
+mod shard;
+mod table;
+
+use bagplay::ci::suite::{ShardFile, merge};
+use bagplay::cli::{Exit, OutputArgs, SuiteArgs, SuiteReportArgs, SuiteVerb};
+
+use crate::app::failure::{Failure, OrExit};
+use crate::app::log::LogTarget;
+
+/// `play suite DIR…` and `play suite report FILE…`.
+pub(crate) fn run(
+    args: &SuiteArgs,
+    output: &OutputArgs,
+    log_target: &LogTarget,
+) -> Result<Exit, Failure> {
+    match &args.command {
+        Some(SuiteVerb::Report(args)) => report(args, output),
+        None => shard::run(&args.run, output, log_target),
+    }
+}
+
+fn report(args: &SuiteReportArgs, output: &OutputArgs) -> Result<Exit, Failure> {
+    let files = ShardFile::read_all(&args.files).or_exit(Exit::Usage)?;
+    let merged = merge(&files).or_exit(Exit::Usage)?;
+    for problem in &merged.problems {
+        tracing::error!("{problem}");
+    }
+    let exit = merged.exit;
+    let suite = reports::SuiteReport {
+        suite: merged.digest,
+        shards: merged.shards,
+        exit_code: exit,
+        problems: merged.problems,
+        runs: merged.runs,
+    };
+    reports::write(&suite, &args.reports, output.format)?;
+    Ok(Exit::of(exit))
+}

@@ -1,0 +1,116 @@
+//! `play suite DIR…`: runs the cases of one shard and writes what becomes of each as it ends.
+
+use std::fs;
+
+use anyhow::Context as _;
+use bagplay::ci::report::RunRecord;
+use bagplay::ci::suite::{Event, Runner, ShardWriter, Why, worst_exit};
+use bagplay::cli::{Exit, OutputArgs, SuiteRunArgs, plural};
+use bagplay::time::Duration;
+use bagplay::untrusted::Foreign;
+
+use super::plan::ShardPlan;
+use super::reports::{self, SuiteReport};
+use super::table::Table;
+use crate::app::failure::{Failure, OrExit};
+use crate::app::log::LogTarget;
+use crate::app::signals;
+
+/// Runs the cases, or lists them.
+pub(super) fn run(
+    args: &SuiteRunArgs,
+    output: &OutputArgs,
+    log_target: &LogTarget,
+) -> Result<Exit, Failure> {
+    let plan = ShardPlan::new(args)?;
+    if args.list {
+        plan.print(output.format)?;
+        return Ok(Exit::Done);
+    }
+    let program = args.runner.clone().map_or_else(std::env::current_exe, Ok);
+    let program = program
+        .context("the file of this program")
+        .or_exit(Exit::Failed)?;
+    let mut runner = Runner {
+        program,
+        more: if args.update_golden {
+            vec!["--update-golden".into()]
+        } else {
+            Vec::new()
+        },
+        folder: args.out.clone(),
+        jobs: args.jobs.get(),
+        repeat: args.repeat.get(),
+        fail_fast: args.fail_fast,
+        timeout: args.timeout.map(Duration::to_std),
+        grace: args.grace.to_std(),
+    };
+    if args.runner.is_none() {
+        plan.check_words(&runner)?;
+    }
+    let stop = signals::listen()
+        .context("signals cannot be received")
+        .or_exit(Exit::Failed)?;
+    if let Some(file) = &plan.partition.status_file {
+        fs::write(file, "")
+            .with_context(|| Foreign::path(file).to_string())
+            .or_exit(Exit::Failed)?;
+    }
+    let out = || Foreign::path(&args.out).to_string();
+    let header = plan.header(args);
+    let mut file = ShardWriter::create(&args.out, header)
+        .with_context(out)
+        .or_exit(Exit::Failed)?;
+    let cases = plan.own_cases();
+    let number = plural(cases.len() as u64, "case");
+    let report = Foreign::path(file.path());
+    tracing::info!("shard {}: {number}, report {report}", plan.partition);
+    // The words of a run are used from other folders, too.
+    let folder = fs::canonicalize(&args.out).with_context(out);
+    runner.folder = folder.or_exit(Exit::Failed)?.join(format!(
+        "runs-{}-{}",
+        plan.partition.shard,
+        file.attempt()
+    ));
+    let mut table = Table::new(log_target, &cases);
+    let mut runs: Vec<RunRecord> = Vec::new();
+    let finished = runner.run(&cases, &stop, &mut |event| {
+        table.show(event);
+        if let Event::CaseEnded { record, .. } = event {
+            file.add(record)?;
+            runs.push(record.clone());
+        }
+        Ok(())
+    });
+    table.finish();
+    let finished = finished.with_context(out).or_exit(Exit::Failed)?;
+    file.finish(finished.why)
+        .with_context(out)
+        .or_exit(Exit::Failed)?;
+    runs.sort_by(|one, other| one.name.cmp(&other.name));
+    let not_run = cases.len() - finished.cases;
+    let problems = problem(finished.why, not_run).into_iter().collect();
+    let stopped = finished.stopped_by.map(Exit::code);
+    let exit = worst_exit(runs.iter().map(|run| run.exit_code).chain(stopped));
+    let suite = SuiteReport {
+        suite: plan.digest(),
+        shards: plan.partition.shards,
+        exit_code: exit,
+        problems,
+        runs,
+    };
+    reports::write(&suite, &args.reports, output.format)?;
+    Ok(Exit::of(exit))
+}
+
+/// What is to be said of cases that were not run.
+fn problem(why: Why, not_run: usize) -> Option<String> {
+    let because = match why {
+        Why::Complete => return None,
+        Why::FailFast => "a case failed (--fail-fast)",
+        Why::Interrupted => "of a signal",
+    };
+    let not_run = plural(not_run as u64, "case");
+    tracing::warn!("{not_run} not run, because {because}");
+    Some(format!("{not_run} not run, because {because}"))
+}

@@ -1,0 +1,141 @@
+//! [`CaseProcess`]: the process of one run of a case.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+use super::descendants::kill_tree;
+
+/// The process of one run, which runs or has ended.
+#[derive(Debug)]
+pub(super) struct CaseProcess {
+    child: Child,
+    pid: Pid,
+    /// The place of the case in the list, and the number of the repetition.
+    pub(super) case: usize,
+    pub(super) repetition: u32,
+    pub(super) files: RunFiles,
+    pub(super) began: Instant,
+    /// When it is asked to end, or ended.
+    pub(super) deadline: Option<Instant>,
+    pub(super) ending: Ending,
+}
+
+/// The files of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct RunFiles {
+    /// The folder of the run, which `play` makes.
+    pub(super) folder: PathBuf,
+    pub(super) report: PathBuf,
+    /// What `play` says.
+    pub(super) log: PathBuf,
+}
+
+impl RunFiles {
+    /// The files of a run whose own folder this is.
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self {
+            folder: folder.join("run"),
+            report: folder.join("report.json"),
+            log: folder.join("play.log"),
+        }
+    }
+}
+
+/// How far a process was brought to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Ending {
+    /// It has run longer than it may.
+    pub(super) is_late: bool,
+    pub(super) is_asked: bool,
+    pub(super) is_killed: bool,
+}
+
+impl CaseProcess {
+    /// Starts it. When it has ended, `ended` gets its number among all runs.
+    pub(super) fn start(
+        mut command: Command,
+        (case, repetition): (usize, u32),
+        files: RunFiles,
+        (began, deadline): (Instant, Option<Instant>),
+        (number, ended): (u64, Sender<u64>),
+    ) -> io::Result<Self> {
+        if let Some(own) = files.log.parent() {
+            fs::create_dir_all(own)?;
+        }
+        let log = File::create(&files.log)?;
+        // A group of its own: ctrl-C reaches it once, through this process.
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .env_remove("GITHUB_STEP_SUMMARY")
+            .process_group(0)
+            .spawn()?;
+        let pid = Pid::from_child(&child);
+        let process = Self {
+            child,
+            pid,
+            case,
+            repetition,
+            files,
+            began,
+            deadline,
+            ending: Ending::default(),
+        };
+        // It only sees that the process has ended; the process keeps its number until it is waited for.
+        let watch = move || {
+            while let Err(rustix::io::Errno::INTR) = waitid(
+                WaitId::Pid(pid),
+                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+            ) {}
+            let _ = ended.send(number);
+        };
+        let watching = thread::Builder::new().name("case".into()).spawn(watch);
+        match watching {
+            Ok(_) => Ok(process),
+            Err(error) => {
+                process.kill_and_wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Asks it to end; it is killed if it has not after `grace`.
+    pub(super) fn ask_to_end(&mut self, now: Instant, grace: Duration) {
+        if !self.ending.is_asked {
+            self.ending.is_asked = true;
+            let _ = kill_process(self.pid, Signal::TERM);
+            self.deadline = now.checked_add(grace);
+        }
+    }
+
+    /// Its time is over.
+    pub(super) fn take_next_step(&mut self, now: Instant, grace: Duration) {
+        if self.ending.is_asked {
+            self.ending.is_killed = true;
+            self.deadline = None;
+            kill_tree(self.pid);
+        } else {
+            self.ending.is_late = true;
+            self.ask_to_end(now, grace);
+        }
+    }
+
+    /// How it has ended.
+    pub(super) fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+
+    fn kill_and_wait(mut self) {
+        kill_tree(self.pid);
+        let _ = self.child.wait();
+    }
+}

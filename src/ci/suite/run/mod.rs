@@ -1,0 +1,8 @@
+//! Running the cases of a suite, each as a process of its own.
+
+mod case_process;
+mod descendants;
+mod outcome;
+mod runner;
+
+pub use runner::{Event, Finished, Runner, RunnerError};

@@ -1,0 +1,173 @@
+//! [`record`]: the record of a run whose process has ended: what it says itself, and how it ended.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use super::case_process::{CaseProcess, Ending, RunFiles};
+use crate::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use crate::ci::suite::scenario::Case;
+use crate::untrusted::Foreign;
+
+/// The longest report that is read, in bytes.
+const LONGEST: u64 = 200 << 20;
+/// How much of the end of a log is kept, in bytes and in lines.
+const TAIL: u64 = 8 << 10;
+const TAIL_LINES: usize = 20;
+
+const FAILED: u8 = 1;
+const TIMEOUT: u8 = 4;
+
+/// The record of a run.
+pub(super) fn record(
+    case: &Case,
+    run: &CaseProcess,
+    status: ExitStatus,
+    took: Duration,
+) -> RunRecord {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    let mut record = match read(&run.files.report) {
+        Ok(record) => record,
+        Err(reason) => without_report(&run.files, code, status, &reason),
+    };
+    record.name.clone_from(&case.name);
+    record.repetition = run.repetition;
+    record.took_ms = took.as_secs_f64() * 1e3;
+    record.exit_code = code.unwrap_or(FAILED);
+    if record.exit_code == 0 && (record.ended != Ended::Complete || has_failed(&record)) {
+        let reason = "play ended with exit code 0, but its report says that the run has failed";
+        record.checks.push(Check::new(
+            Kind::Run,
+            "the report agrees with the exit code",
+            Verdict::Error,
+            reason,
+        ));
+        record.exit_code = FAILED;
+    }
+    let Ending {
+        is_late, is_killed, ..
+    } = run.ending;
+    if is_late {
+        let limit = if is_killed {
+            "its time limit, did not end by SIGTERM, and was killed"
+        } else {
+            "its time limit"
+        };
+        let reason = format!(
+            "the run took longer than {limit} ({:.0} s)",
+            took.as_secs_f64()
+        );
+        record
+            .checks
+            .push(Check::failed(Kind::Run, "the run ends in time", reason));
+        record.ended = Ended::Failed;
+        record.exit_code = TIMEOUT;
+    } else if is_killed {
+        record
+            .notes
+            .push("play did not end by SIGTERM and was killed".into());
+    }
+    record
+}
+
+/// The record of a run that could not be started.
+pub(super) fn not_started(
+    case: &Case,
+    repetition: u32,
+    program: &Path,
+    error: &std::io::Error,
+) -> RunRecord {
+    let reason = format!("{} cannot be started: {error}", Foreign::path(program));
+    RunRecord {
+        name: case.name.clone(),
+        repetition,
+        checks: vec![Check::new(
+            Kind::Run,
+            "the run is started",
+            Verdict::Error,
+            reason,
+        )],
+        ended: Ended::Failed,
+        exit_code: FAILED,
+        ..RunRecord::default()
+    }
+}
+
+fn has_failed(record: &RunRecord) -> bool {
+    let is_bad = |check: &Check| matches!(check.verdict, Verdict::Failed | Verdict::Error);
+    record.checks.iter().any(is_bad)
+}
+
+fn read(file: &Path) -> Result<RunRecord, String> {
+    let opened = File::open(file).map_err(|_| "it has written no report".to_owned())?;
+    let mut text = Vec::new();
+    opened
+        .take(LONGEST)
+        .read_to_end(&mut text)
+        .map_err(|error| format!("its report cannot be read: {error}"))?;
+    let record: RunRecord =
+        serde_json::from_slice(&text).map_err(|error| format!("its report is none: {error}"))?;
+    // Every field may be missing, so any object would do.
+    if record.name.is_empty() && record.checks.is_empty() {
+        return Err("its report is about nothing".into());
+    }
+    Ok(record)
+}
+
+fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &str) -> RunRecord {
+    let ended = match (code, status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".to_owned(),
+    };
+    let tail = tail(&files.log);
+    let is_error = |line: &&String| line.starts_with("error");
+    let said = tail.iter().rfind(is_error).or(tail.last());
+    let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
+    let reason = format!("play ended with {ended}, and {why}{said}");
+    let verdict = if matches!(code, Some(4..=6)) {
+        Verdict::Failed
+    } else {
+        Verdict::Error
+    };
+    RunRecord {
+        checks: vec![Check::new(
+            Kind::Run,
+            "the run has a report",
+            verdict,
+            reason,
+        )],
+        notes: tail,
+        ended: if matches!(code, Some(130 | 143)) {
+            Ended::Interrupted
+        } else {
+            Ended::Failed
+        },
+        ..RunRecord::default()
+    }
+}
+
+/// The last lines of a log, escaped.
+fn tail(log: &Path) -> Vec<String> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut text = Vec::new();
+        file.take(TAIL).read_to_end(&mut text)?;
+        Ok(text)
+    };
+    let text = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let mut last: Vec<String> = lines
+        .rev()
+        .take(TAIL_LINES)
+        .map(|line| Foreign::text(line).at_most(500).to_string())
+        .collect();
+    last.reverse();
+    last
+}

@@ -1,0 +1,199 @@
+//! The variables by which systems that run many jobs tell a job its number, and how many there are.
+
+use super::error::PartitionError;
+use crate::ci::suite::scenario::Environment;
+
+/// How a system counts its jobs.
+enum Count {
+    /// From 0 or 1, with a variable for how many there are.
+    From(u64, &'static str),
+    /// From 0 or 1; nothing says how many there are.
+    Open(u64),
+    /// From a first to a last number in steps: the variables for these, and one for how many there are.
+    Range {
+        first: Option<&'static str>,
+        last: &'static str,
+        step: Option<&'static str>,
+        count: Option<&'static str>,
+    },
+}
+
+/// Name of the system, variable of the number, how it counts.
+const SYSTEMS: &[(&str, &str, Count)] = &[
+    (
+        "Slurm",
+        "SLURM_ARRAY_TASK_ID",
+        Count::Range {
+            first: Some("SLURM_ARRAY_TASK_MIN"),
+            last: "SLURM_ARRAY_TASK_MAX",
+            step: Some("SLURM_ARRAY_TASK_STEP"),
+            count: Some("SLURM_ARRAY_TASK_COUNT"),
+        },
+    ),
+    ("Kubernetes", "JOB_COMPLETION_INDEX", Count::Open(0)),
+    (
+        "AWS Batch",
+        "AWS_BATCH_JOB_ARRAY_INDEX",
+        Count::From(0, "AWS_BATCH_JOB_ARRAY_SIZE"),
+    ),
+    ("GitLab", "CI_NODE_INDEX", Count::From(1, "CI_NODE_TOTAL")),
+    (
+        "Buildkite",
+        "BUILDKITE_PARALLEL_JOB",
+        Count::From(0, "BUILDKITE_PARALLEL_JOB_COUNT"),
+    ),
+    (
+        "CircleCI",
+        "CIRCLE_NODE_INDEX",
+        Count::From(0, "CIRCLE_NODE_TOTAL"),
+    ),
+    (
+        "Azure Pipelines",
+        "SYSTEM_JOBPOSITIONINPHASE",
+        Count::From(1, "SYSTEM_TOTALJOBSINPHASE"),
+    ),
+    (
+        "Cloud Run",
+        "CLOUD_RUN_TASK_INDEX",
+        Count::From(0, "CLOUD_RUN_TASK_COUNT"),
+    ),
+    (
+        "Google Batch",
+        "BATCH_TASK_INDEX",
+        Count::From(0, "BATCH_TASK_COUNT"),
+    ),
+    (
+        "Bazel",
+        "TEST_SHARD_INDEX",
+        Count::From(0, "TEST_TOTAL_SHARDS"),
+    ),
+    (
+        "gtest",
+        "GTEST_SHARD_INDEX",
+        Count::From(0, "GTEST_TOTAL_SHARDS"),
+    ),
+    ("PBS", "PBS_ARRAY_INDEX", Count::Open(1)),
+    (
+        "LSF",
+        "LSB_JOBINDEX",
+        Count::Range {
+            first: None,
+            last: "LSB_JOBINDEX_END",
+            step: Some("LSB_JOBINDEX_STEP"),
+            count: None,
+        },
+    ),
+    (
+        "Grid Engine",
+        "SGE_TASK_ID",
+        Count::Range {
+            first: Some("SGE_TASK_FIRST"),
+            last: "SGE_TASK_LAST",
+            step: Some("SGE_TASK_STEPSIZE"),
+            count: None,
+        },
+    ),
+    ("Nomad", "NOMAD_ALLOC_INDEX", Count::Open(0)),
+];
+
+/// The variables that say how often a job was tried, and the number that the first try has there.
+const ATTEMPTS: &[(&str, u32)] = &[
+    ("AWS_BATCH_JOB_ATTEMPT", 1),
+    ("BUILDKITE_RETRY_COUNT", 0),
+    ("CLOUD_RUN_TASK_ATTEMPT", 0),
+    ("GITHUB_RUN_ATTEMPT", 1),
+    ("SLURM_RESTART_COUNT", 0),
+];
+
+/// What a system says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Said {
+    pub(super) system: &'static str,
+    /// From 1.
+    pub(super) shard: u64,
+    pub(super) shards: Option<u64>,
+    /// The variables and their values.
+    pub(super) from: String,
+}
+
+/// What all systems say whose variables are set.
+pub(super) fn read(environment: Environment<'_>) -> Result<Vec<Said>, PartitionError> {
+    let said = SYSTEMS
+        .iter()
+        .map(|(system, index, count)| one(system, index, count, environment));
+    said.filter_map(Result::transpose).collect()
+}
+
+/// How often this job was tried, from 1, if a variable of its system says so.
+pub fn attempt(environment: Environment<'_>) -> Option<u32> {
+    ATTEMPTS.iter().find_map(|(variable, first)| {
+        let number: u32 = environment(variable)?.to_str()?.trim().parse().ok()?;
+        number.checked_sub(*first)?.checked_add(1)
+    })
+}
+
+fn one(
+    system: &'static str,
+    index: &'static str,
+    count: &Count,
+    environment: Environment<'_>,
+) -> Result<Option<Said>, PartitionError> {
+    let mut from = Vec::new();
+    let mut number = |variable: &'static str| -> Result<Option<u64>, PartitionError> {
+        let Some(text) = environment(variable).filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let text = text.to_string_lossy().into_owned();
+        from.push(format!("{variable}={text}"));
+        match text.trim().parse() {
+            Ok(number) => Ok(Some(number)),
+            // Of a job of Grid Engine that is no part of an array.
+            Err(_) if text == "undefined" => Ok(None),
+            Err(_) => Err(PartitionError::NoNumber { variable, text }),
+        }
+    };
+    let Some(at) = number(index)? else {
+        return Ok(None);
+    };
+    let outside = |variables: String| PartitionError::Outside { system, variables };
+    let (shard, shards) = match *count {
+        Count::From(base, total) => (at.checked_sub(base), number(total)?),
+        Count::Open(base) => (at.checked_sub(base), None),
+        // Of a job of LSF that is no part of an array.
+        Count::Range { first: None, .. } if at == 0 => return Ok(None),
+        Count::Range {
+            first,
+            last,
+            step,
+            count,
+        } => {
+            let first = first.map_or(Ok(None), &mut number)?.unwrap_or(1);
+            let step = step.map_or(Ok(None), &mut number)?.unwrap_or(1).max(1);
+            let count = count.map_or(Ok(None), &mut number)?;
+            let last = number(last)?;
+            let steps = last.and_then(|last| last.checked_sub(first));
+            let shards = steps.map(|steps| steps / step + 1);
+            if let (Some(count), Some(shards)) = (count, shards)
+                && count != shards
+            {
+                return Err(PartitionError::Gaps {
+                    variables: from.join(", "),
+                });
+            }
+            let offset = at.checked_sub(first);
+            (offset.map(|offset| offset / step), shards)
+        }
+    };
+    let from = from.join(", ");
+    let shard = shard.and_then(|shard| shard.checked_add(1));
+    let shard = shard.ok_or_else(|| outside(from.clone()))?;
+    if shards.is_some_and(|shards| shard > shards) {
+        return Err(outside(from));
+    }
+    Ok(Some(Said {
+        system,
+        shard,
+        shards,
+        from,
+    }))
+}

@@ -1,0 +1,6 @@
+//! The arguments of commands other than playing.
+
+pub(in crate::cli) mod attach;
+pub(in crate::cli) mod clock_server;
+pub(in crate::cli) mod ctl;
+pub(in crate::cli) mod suite;

@@ -1,0 +1,291 @@
+//! `play suite` as a process. What it runs is a program that takes the command line of `play`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::cli::{demo, json, play, play_process, signal};
+use crate::support::patience::until;
+
+const STAND_IN: &str = r#"#!/bin/sh
+for word; do
+    case $word in --report=*) report=${word#--report=} ;; --) shift; break ;; esac
+    shift
+done
+say() {
+    printf '{"name":"run","ended":"%s","exit_code":%s,"checks":[{"name":"a","kind":"run","verdict":"%s","reason":""}]}' \
+        "$2" "$1" "$3" >"$report"
+    exit "$1"
+}
+case $1 in
+    pass) say 0 complete passed ;;
+    fail) say 5 complete failed ;;
+    hang) trap 'say 143 interrupted skipped' TERM
+        echo >"$2"
+        while :; do sleep 0.05; done ;;
+esac
+"#;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(cases: &[(&str, &str)]) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let program = place.file("stand-in");
+        fs::write(&program, STAND_IN).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir(place.file("suite")).unwrap();
+        fs::copy(demo(), place.file("suite/demo.mcap")).unwrap();
+        for (name, command) in cases {
+            let words: Vec<String> = command.split(' ').map(|word| format!("{word:?}")).collect();
+            let text = format!(
+                "bags = 'demo.mcap'\ncommand = [{}]\ntags = ['{name}']",
+                words.join(", ")
+            );
+            fs::write(place.file(&format!("suite/{name}.toml")), text).unwrap();
+        }
+        place
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// `play suite` on the cases, in the folder, without variables of the systems on which these tests may run.
+    fn suite(&self, more: &[&str]) -> assert_cmd::Command {
+        let mut play = play();
+        play.env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .current_dir(self.0.path())
+            .args(["suite", "suite", "--runner", "./stand-in"])
+            .args(more);
+        play
+    }
+
+    fn report(&self, files: &[&str]) -> assert_cmd::Command {
+        let mut play = play();
+        play.env_remove("GITHUB_STEP_SUMMARY")
+            .current_dir(self.0.path())
+            .args(["suite", "report"])
+            .args(files);
+        play
+    }
+}
+
+fn names(report: &Path) -> Vec<String> {
+    let report = json(&fs::read(report).unwrap());
+    let runs = report["runs"].as_array().unwrap().iter();
+    runs.map(|run| run["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_suite_is_run_and_all_reports_are_written() {
+    let place = Place::new(&[("a", "pass"), ("b", "fail"), ("c", "pass")]);
+    let files = [
+        "--junit",
+        "j.xml",
+        "--report",
+        "r.json",
+        "--markdown",
+        "m.md",
+        "--html",
+        "h.html",
+        "-j",
+        "2",
+    ];
+    place
+        .suite(&files)
+        .env("GITHUB_STEP_SUMMARY", place.file("summary.md"))
+        .assert()
+        .code(5)
+        .stdout(contains("1 of 3 runs failed, first b"))
+        .stderr(contains("[3/3]").and(contains("shard 1/1 (the whole suite): 3 cases")));
+    assert_eq!(names(&place.file("r.json")), ["a", "b", "c"]);
+    for (file, part) in [
+        ("j.xml", "<testsuite"),
+        ("m.md", "3 runs"),
+        ("h.html", "<html"),
+        ("summary.md", "3 runs"),
+    ] {
+        let text = fs::read_to_string(place.file(file)).unwrap();
+        assert!(text.contains(part), "{file}: {text}");
+    }
+    place
+        .suite(&["--filter", "tag:a", "--filter", "c$", "--format", "json"])
+        .assert()
+        .code(0)
+        .stdout(
+            contains("\"name\":\"a\"")
+                .and(contains("\"name\":\"c\""))
+                .and(contains("\"name\":\"b\"").not()),
+        );
+}
+
+#[test]
+fn shards_are_merged_and_a_missing_one_is_named() {
+    let place = Place::new(&[("a", "pass"), ("b", "pass"), ("c", "fail"), ("d", "pass")]);
+    let shard = |index: &str| {
+        let mut play = place.suite(&["--partition", "auto", "--out", "out"]);
+        play.env("CI_NODE_INDEX", index).env("CI_NODE_TOTAL", "2");
+        play
+    };
+    shard("1").assert().code(5).stderr(contains(
+        "shard 1/2 (from GitLab: CI_NODE_INDEX=1, CI_NODE_TOTAL=2)",
+    ));
+    place
+        .report(&["out", "--report", "r.json"])
+        .assert()
+        .code(1)
+        .stderr(contains("shard 2 of 2 is missing").and(contains(
+            "b: not run: the report of shard 2 of 2 is missing",
+        )));
+    assert_eq!(names(&place.file("r.json")), ["a", "b", "c", "d"]);
+    shard("2").assert().code(0);
+    place
+        .report(&["out", "--report", "r.json"])
+        .assert()
+        .code(5);
+    assert_eq!(names(&place.file("r.json")), ["a", "b", "c", "d"]);
+    place
+        .report(&["out/1-1.ndjson", "out/1-1.ndjson"])
+        .assert()
+        .code(2)
+        .stderr(contains("shard 1, attempt 1 is there twice"));
+    place
+        .suite(&["--filter", "[ab]", "--out", "other"])
+        .assert()
+        .code(0);
+    place
+        .report(&["out", "other"])
+        .assert()
+        .code(2)
+        .stderr(contains("do not belong together"));
+}
+
+#[test]
+fn with_sigterm_the_runs_end_and_the_report_says_interrupted() {
+    let place = Place::new(&[("a", "pass"), ("c", "pass")]);
+    let sign = place.file("sign");
+    let text = format!(
+        "bags = 'demo.mcap'\ncommand = ['hang', '{}']",
+        sign.to_str().unwrap()
+    );
+    fs::write(place.file("suite/b.toml"), text).unwrap();
+    let mut play = play_process();
+    play.current_dir(place.0.path())
+        .args([
+            "suite",
+            "suite",
+            "--runner",
+            "./stand-in",
+            "--report",
+            "r.json",
+        ])
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut play = play.spawn().unwrap();
+    until("the second case runs", || sign.exists());
+    signal("-TERM", &play);
+    assert_eq!(play.wait().unwrap().code(), Some(143));
+    let lines = fs::read_to_string(place.file("bagplay-suite/1-1.ndjson")).unwrap();
+    let last = lines.lines().last().unwrap();
+    assert!(last.contains(r#""why":"interrupted""#), "{last}");
+    assert_eq!(names(&place.file("r.json")), ["a", "b"]);
+    place
+        .report(&["bagplay-suite"])
+        .assert()
+        .code(143)
+        .stderr(contains("c: not run: shard 1 of 1 was interrupted before"));
+}
+
+#[test]
+fn what_is_no_suite_is_a_usage_error() {
+    let place = Place::new(&[("a", "pass")]);
+    for (args, reason) in [
+        (&["--partition", "3/2"][..], "is no part of a suite"),
+        (&["--partition", "auto"], "no variable of the environment"),
+        (&["--filter", "nothing"], "no case matches `nothing`"),
+        (&["--filter", "("], "unclosed group"),
+        (&["--timings", "none.json"], "none.json"),
+        (&["not-there"], "not-there"),
+        (&["--repeat", "0"], "--repeat"),
+    ] {
+        place
+            .suite(args)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(reason));
+    }
+    fs::write(place.file("suite/bad.toml"), "bags = 'x'\nlockstepp = true").unwrap();
+    place.suite(&[]).assert().code(2).stderr(contains(
+        "suite/bad.toml:2:1: there is no key `lockstepp`; is `lockstep` meant?",
+    ));
+    fs::write(
+        place.file("suite/bad.toml"),
+        "bags = 'x'\ngolden = 'none.mcap'",
+    )
+    .unwrap();
+    place
+        .suite(&[])
+        .assert()
+        .code(2)
+        .stderr(contains("bad needs suite/none.mcap, which is not there"));
+    play()
+        .args(["suite"])
+        .assert()
+        .code(2)
+        .stderr(contains("no folder of scenarios"));
+    assert!(!place.file("bagplay-suite").exists(), "nothing was run");
+}
+
+#[test]
+fn the_list_shows_shards_and_runs_nothing() {
+    let place = Place::new(&[("a", "pass"), ("b", "pass"), ("c", "pass")]);
+    let listed = place
+        .suite(&["--list", "--partition", "1/2", "--format", "json"])
+        .output()
+        .unwrap();
+    let listed = json(&listed.stdout);
+    let cases: Vec<(&str, u64)> = listed["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| {
+            (
+                case["name"].as_str().unwrap(),
+                case["shard"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(cases, [("a", 1), ("b", 2), ("c", 1)]);
+    assert!(listed["cases"][0]["secs"].as_f64().unwrap() > 1.0);
+    place
+        .suite(&["--list"])
+        .assert()
+        .code(0)
+        .stdout(contains("3 cases, digest "));
+    assert!(!place.file("bagplay-suite").exists(), "nothing was run");
+}
+
+#[test]
+fn bazel_is_told_that_shards_are_known() {
+    let place = Place::new(&[("a", "pass"), ("b", "pass")]);
+    let status = place.file("status");
+    place
+        .suite(&["--partition", "auto"])
+        .env("TEST_SHARD_INDEX", "1")
+        .env("TEST_TOTAL_SHARDS", "2")
+        .env("TEST_SHARD_STATUS_FILE", &status)
+        .assert()
+        .code(0);
+    assert!(status.exists());
+    let report = fs::read_to_string(place.file("bagplay-suite/2-1.ndjson")).unwrap();
+    assert!(report.contains(r#""name":"b","repetition""#), "{report}");
+}
