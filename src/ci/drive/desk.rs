@@ -105,8 +105,17 @@ struct State {
     timeline: Timeline,
     began: Time<Steady>,
     last_output: Option<Time<Steady>>,
-    has_failed: bool,
-    is_over: bool,
+    stage: Stage,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Underway,
+    /// It cannot go on: the gate stays closed.
+    Failed,
+    /// Its governor ends.
+    Over,
 }
 
 /// What the governor has to do next.
@@ -145,8 +154,7 @@ impl Desk {
             timeline: Timeline::default(),
             began: now(),
             last_output: None,
-            has_failed: false,
-            is_over: false,
+            stage: Stage::Underway,
         };
         let shared = Shared {
             state: Mutex::new(state),
@@ -209,7 +217,7 @@ impl Desk {
         let from = (self.0.now)();
         let mut state = self.state();
         loop {
-            if state.has_failed {
+            if state.has_failed() {
                 return Drained::Troubled;
             }
             let now = (self.0.now)();
@@ -232,7 +240,7 @@ impl Desk {
 
     /// The run is over: its governor ends.
     pub(super) fn end(&self) {
-        self.state().is_over = true;
+        self.state().stage = Stage::Over;
         self.0.changed.notify_all();
     }
 
@@ -269,26 +277,23 @@ impl Desk {
     pub(super) fn next_task(&self) -> Task {
         let mut state = self.state();
         loop {
-            if state.is_over {
+            if state.stage == Stage::Over {
                 return Task::Over;
             }
             self.give_up_overdue(&mut state);
-            if !state.is_settled() && !state.is_sending && !state.has_failed {
+            if !state.is_settled() && !state.is_sending && !state.has_failed() {
                 return Task::Settle(state.stirred);
             }
             let now = (self.0.now)();
-            let deadline = state.ledger.deadline().filter(|_| !state.has_failed);
+            let deadline = state.ledger.deadline().filter(|_| !state.has_failed());
             let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
-            state = match left {
-                Some(left) => {
-                    let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
-                    let waited = self.0.changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => {
-                    let waited = self.0.changed.wait(state);
-                    waited.unwrap_or_else(PoisonError::into_inner)
-                }
+            state = if let Some(left) = left {
+                let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
+                let waited = self.0.changed.wait_timeout(state, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                let waited = self.0.changed.wait(state);
+                waited.unwrap_or_else(PoisonError::into_inner)
             };
         }
     }
@@ -297,7 +302,7 @@ impl Desk {
     pub(super) fn look(&self) -> bool {
         let mut state = self.state();
         self.give_up_overdue(&mut state);
-        !state.is_over && !state.has_failed
+        state.stage == Stage::Underway
     }
 
     /// The processes have dealt with this much, and it took so long.
@@ -317,7 +322,9 @@ impl Desk {
     }
 
     fn fail_with(&self, state: &mut State, trouble: Trouble) {
-        state.has_failed = true;
+        if state.stage == Stage::Underway {
+            state.stage = Stage::Failed;
+        }
         self.update(state);
         // The first trouble is the reason; if the channel is full, others have come before.
         let _ = self.0.troubles.try_send(trouble);
@@ -336,7 +343,7 @@ impl Desk {
                 OnMiss::Fail => true,
                 OnMiss::Count(most) => state.given_up > most,
             };
-            if is_failure && !state.has_failed {
+            if is_failure && !state.has_failed() {
                 self.fail_with(state, Trouble::Missed(missed));
             }
             self.update(state);
@@ -345,7 +352,7 @@ impl Desk {
 
     /// Opens or closes the gate. Called under the lock, so that the last change counts.
     fn update(&self, state: &State) {
-        let may_go_on = state.ledger.is_open() && state.is_settled() && !state.has_failed;
+        let may_go_on = state.ledger.is_open() && state.is_settled() && !state.has_failed();
         if may_go_on {
             self.0.gates.open(Gate::Answer);
         } else {
@@ -370,6 +377,10 @@ impl std::fmt::Debug for Desk {
 }
 
 impl State {
+    fn has_failed(&self) -> bool {
+        self.stage != Stage::Underway
+    }
+
     fn is_settled(&self) -> bool {
         !self.lockstep || (self.settled == self.stirred && !self.is_sending)
     }
@@ -405,7 +416,7 @@ pub(super) struct Asking<'a> {
 impl Asking<'_> {
     /// A message of this topic is sent.
     pub(super) fn message(&mut self, topic: &str, log_time: Time<Ros>, stamp: Option<Time<Ros>>) {
-        let state = &mut self.state;
+        let state = &mut *self.state;
         let moment = state.moment(Happened::Input, log_time, self.now, topic);
         state.timeline.add(moment);
         let asked_at = self.now;

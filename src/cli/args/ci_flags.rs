@@ -1,6 +1,5 @@
 //! [`CiArgs`]: flags of a run against programs under test, with verdicts.
 
-#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
 #![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
 
 use std::ffi::OsString;
