@@ -6,70 +6,13 @@ use std::time::Duration as StdDuration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::place::Place;
-use crate::ci::gates::{Answered, Ledger, Missed, Question, Tally};
-use crate::ci::report::{Happened, Moment, Timeline};
-use crate::ci::settle::Unsettled;
+use super::state::{Asking, Stage, State};
+use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
+use crate::ci::gates::Answered;
+use crate::ci::report::{Happened, Timeline};
 use crate::ci::spans::SpanHistogram;
 use crate::player::{Gate, GateHandle};
 use crate::time::{Duration, Ros, Steady, Time};
-
-/// What happens when a question is not answered in time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnMiss {
-    /// The run fails.
-    #[default]
-    Fail,
-    /// It is counted, and the run goes on. More than this many fail the run.
-    Count(u64),
-}
-
-/// What a run waits for.
-#[derive(Debug)]
-pub struct Drive {
-    /// The questions.
-    pub ledger: Ledger,
-    /// What happens when one is not answered.
-    pub on_miss: OnMiss,
-    /// Whether the run also waits until the processes have settled, which a [`Governor`](super::Governor) tells.
-    pub lockstep: bool,
-    /// Where the run starts.
-    pub start: Time<Ros>,
-}
-
-/// Why a run cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// A question was not answered in time.
-    #[error("{0}")]
-    Missed(Missed),
-    /// The processes do not settle.
-    #[error("the program under test has {0}")]
-    Unsettled(Unsettled),
-}
-
-/// How far a run has come.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Progress {
-    /// What has become of the questions of each rule.
-    pub tallies: Vec<Tally>,
-    /// How long settling took, each time.
-    pub settling: SpanHistogram,
-    /// The questions that were given up, the first ones.
-    pub missed: Vec<Missed>,
-    /// When what happened.
-    pub timeline: Vec<Moment>,
-}
-
-/// How the end of a run was waited for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Drained {
-    /// Everything was answered, and the outputs are in.
-    Whole,
-    /// Something was in the way: see the [`Trouble`].
-    Troubled,
-    /// The caller did not want to wait any longer.
-    CalledOff,
-}
 
 /// The instants of a run: those of its player.
 pub(super) type Now = Box<dyn Fn() -> Time<Steady> + Send + Sync>;
@@ -85,37 +28,6 @@ struct Shared {
     now: Now,
     place: Arc<Place>,
     troubles: Sender<Trouble>,
-}
-
-struct State {
-    ledger: Ledger,
-    /// The rules of the ledger as text.
-    rules: Vec<String>,
-    on_miss: OnMiss,
-    lockstep: bool,
-    /// Whether something is being sent: what comes of it cannot be known yet.
-    is_sending: bool,
-    /// What was sent, or has come, so far: the processes deal with each of it.
-    stirred: u64,
-    /// What they have dealt with.
-    settled: u64,
-    settling: SpanHistogram,
-    given_up: u64,
-    missed: Vec<Missed>,
-    timeline: Timeline,
-    began: Time<Steady>,
-    last_output: Option<Time<Steady>>,
-    stage: Stage,
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
-    Underway,
-    /// It cannot go on: the gate stays closed.
-    Failed,
-    /// Its governor ends.
-    Over,
 }
 
 /// What the governor has to do next.
@@ -373,68 +285,5 @@ impl Desk {
 impl std::fmt::Debug for Desk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
-    }
-}
-
-impl State {
-    fn has_failed(&self) -> bool {
-        self.stage != Stage::Underway
-    }
-
-    fn is_settled(&self) -> bool {
-        !self.lockstep || (self.settled == self.stirred && !self.is_sending)
-    }
-
-    fn moment(&self, what: Happened, at: Time<Ros>, now: Time<Steady>, of: &str) -> Moment {
-        Moment {
-            log_ns: at.as_nanos(),
-            wall_ms: now.saturating_since(self.began).as_secs_f64() * 1e3,
-            what,
-            of: of.to_owned(),
-            took_ms: None,
-        }
-    }
-
-    /// What became of a question.
-    fn became(&mut self, what: Happened, rule: usize, question: Question, now: Time<Steady>) {
-        let rule = self.rules.get(rule).map_or("", String::as_str);
-        let took = now.saturating_since(question.asked_at);
-        let moment = Moment {
-            took_ms: Some(took.as_secs_f64() * 1e3),
-            ..self.moment(what, question.log_time, now, rule)
-        };
-        self.timeline.add(moment);
-    }
-}
-
-/// Notes what has to come of what is sent.
-pub(super) struct Asking<'a> {
-    state: &'a mut State,
-    now: Time<Steady>,
-}
-
-impl Asking<'_> {
-    /// A message of this topic is sent.
-    pub(super) fn message(&mut self, topic: &str, log_time: Time<Ros>, stamp: Option<Time<Ros>>) {
-        let state = &mut *self.state;
-        let moment = state.moment(Happened::Input, log_time, self.now, topic);
-        state.timeline.add(moment);
-        let asked_at = self.now;
-        let question = Question {
-            log_time,
-            stamp,
-            asked_at,
-        };
-        self.state.ledger.asked(topic, question);
-    }
-
-    /// The clock makes a step by this much.
-    pub(super) fn tick(&mut self, tick: Duration, log_time: Time<Ros>) {
-        let question = Question {
-            log_time,
-            stamp: None,
-            asked_at: self.now,
-        };
-        self.state.ledger.ticked(tick, question);
     }
 }

@@ -152,6 +152,11 @@ pub const FLAG_KEYS: &[Key] = &[
         "The recording with the outputs that are expected",
     ),
     key(
+        "golden-rules",
+        Shape::File,
+        "Tolerances of the comparison, by topic and field",
+    ),
+    key(
         "grace",
         Shape::Value,
         "Time between TERM and KILL for the program under test",
