@@ -49,7 +49,7 @@ pub struct CiArgs {
     pub settle_limit: Duration,
     /// Hold playback until messages are answered: 'IN -> OUT'
     ///
-    /// 'IN -> OUT[, OUT] [xN] [by stamp] [within SPAN]', or 'tick SPAN -> OUT' for each step of the clock.
+    /// Also 'IN -> OUT1, OUT2 x3', 'IN -> OUT by stamp within 2s', and 'tick 20ms -> OUT' for steps of the clock.
     #[arg(long, value_name = "RULE", conflicts_with_all = ["follow", "is_loop", "loop_range"])]
     pub gate: Vec<GateRule>,
     /// How many messages of a gate may be unanswered while playback goes on
@@ -58,7 +58,7 @@ pub struct CiArgs {
     /// How long a gate waits for an answer
     #[arg(long, value_name = "SPAN", default_value = "10", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub gate_timeout: Duration,
-    /// What an unanswered message does: fail, or count[:MAX]
+    /// What an unanswered message does: `fail`, `count` or `count:MAX`
     #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_on_miss, hide_short_help = true)]
     pub on_miss: OnMiss,
     /// Log time for which the clock goes on after the end of the recording
