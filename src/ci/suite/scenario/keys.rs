@@ -152,6 +152,11 @@ pub const FLAG_KEYS: &[Key] = &[
         "The recording with the outputs that are expected",
     ),
     key(
+        "golden-rules",
+        Shape::File,
+        "What counts as equal to `golden` [default: the file beside it with the ending `.toml`]",
+    ),
+    key(
         "grace",
         Shape::Value,
         "Time between TERM and KILL for the program under test",
