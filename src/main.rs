@@ -2,12 +2,14 @@
 
 mod app;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 
 use app::failure::{self, Failure};
 use app::log::{self, FlushOnExit, LogTarget};
+use app::run::ci::scenario;
 use app::run::{ci, play};
 use app::signals;
 #[cfg(feature = "tui")]
@@ -58,6 +60,7 @@ fn start_log_and_run(cli: &Cli) -> Result<Exit, Failure> {
 
 fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
+        None if cli.play.ci.scenario.is_some() => run_scenario(cli, log_target),
         None if cli.play.ci.is_any() => ci::run(&cli.play, &cli.output, log_target),
         None => play::run(&cli.play, &cli.output, log_target),
         #[cfg(feature = "tui")]
@@ -74,4 +77,12 @@ fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
         Some(Verb::Completions { shell }) => print::completions(*shell, &mut Cli::command()),
         Some(Verb::Man) => print::man(Cli::command()),
     }
+}
+
+/// A run whose command line stands in a file.
+fn run_scenario(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
+    let args = &cli.play.ci;
+    let file = args.scenario.as_deref().unwrap_or_else(|| Path::new(""));
+    let of_file = scenario::command_line(file, args.run_dir.as_ref(), std::env::args_os())?;
+    ci::run(&of_file.play, &of_file.output, log_target)
 }

@@ -6,70 +6,13 @@ use std::time::Duration as StdDuration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::place::Place;
-use crate::ci::gates::{Answered, Ledger, Missed, Question, Tally};
-use crate::ci::report::{Happened, Moment, Timeline};
-use crate::ci::settle::Unsettled;
+use super::state::{Asking, Stage, State};
+use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
+use crate::ci::gates::Answered;
+use crate::ci::report::{Happened, Timeline};
 use crate::ci::spans::SpanHistogram;
 use crate::player::{Gate, GateHandle};
 use crate::time::{Duration, Ros, Steady, Time};
-
-/// What happens when a question is not answered in time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnMiss {
-    /// The run fails.
-    #[default]
-    Fail,
-    /// It is counted, and the run goes on. More than this many fail the run.
-    Count(u64),
-}
-
-/// What a run waits for.
-#[derive(Debug)]
-pub struct Drive {
-    /// The questions.
-    pub ledger: Ledger,
-    /// What happens when one is not answered.
-    pub on_miss: OnMiss,
-    /// Whether the run also waits until the processes have settled, which a [`Governor`](super::Governor) tells.
-    pub lockstep: bool,
-    /// Where the run starts.
-    pub start: Time<Ros>,
-}
-
-/// Why a run cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// A question was not answered in time.
-    #[error("{0}")]
-    Missed(Missed),
-    /// The processes do not settle.
-    #[error("the program under test has {0}")]
-    Unsettled(Unsettled),
-}
-
-/// How far a run has come.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Progress {
-    /// What has become of the questions of each rule.
-    pub tallies: Vec<Tally>,
-    /// How long settling took, each time.
-    pub settling: SpanHistogram,
-    /// The questions that were given up, the first ones.
-    pub missed: Vec<Missed>,
-    /// When what happened.
-    pub timeline: Vec<Moment>,
-}
-
-/// How the end of a run was waited for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Drained {
-    /// Everything was answered, and the outputs are in.
-    Whole,
-    /// Something was in the way: see the [`Trouble`].
-    Troubled,
-    /// The caller did not want to wait any longer.
-    CalledOff,
-}
 
 /// The instants of a run: those of its player.
 pub(super) type Now = Box<dyn Fn() -> Time<Steady> + Send + Sync>;
@@ -85,28 +28,6 @@ struct Shared {
     now: Now,
     place: Arc<Place>,
     troubles: Sender<Trouble>,
-}
-
-struct State {
-    ledger: Ledger,
-    /// The rules of the ledger as text.
-    rules: Vec<String>,
-    on_miss: OnMiss,
-    lockstep: bool,
-    /// Whether something is being sent: what comes of it cannot be known yet.
-    is_sending: bool,
-    /// What was sent, or has come, so far: the processes deal with each of it.
-    stirred: u64,
-    /// What they have dealt with.
-    settled: u64,
-    settling: SpanHistogram,
-    given_up: u64,
-    missed: Vec<Missed>,
-    timeline: Timeline,
-    began: Time<Steady>,
-    last_output: Option<Time<Steady>>,
-    has_failed: bool,
-    is_over: bool,
 }
 
 /// What the governor has to do next.
@@ -145,8 +66,7 @@ impl Desk {
             timeline: Timeline::default(),
             began: now(),
             last_output: None,
-            has_failed: false,
-            is_over: false,
+            stage: Stage::Underway,
         };
         let shared = Shared {
             state: Mutex::new(state),
@@ -209,7 +129,7 @@ impl Desk {
         let from = (self.0.now)();
         let mut state = self.state();
         loop {
-            if state.has_failed {
+            if state.has_failed() {
                 return Drained::Troubled;
             }
             let now = (self.0.now)();
@@ -232,7 +152,7 @@ impl Desk {
 
     /// The run is over: its governor ends.
     pub(super) fn end(&self) {
-        self.state().is_over = true;
+        self.state().stage = Stage::Over;
         self.0.changed.notify_all();
     }
 
@@ -269,26 +189,23 @@ impl Desk {
     pub(super) fn next_task(&self) -> Task {
         let mut state = self.state();
         loop {
-            if state.is_over {
+            if state.stage == Stage::Over {
                 return Task::Over;
             }
             self.give_up_overdue(&mut state);
-            if !state.is_settled() && !state.is_sending && !state.has_failed {
+            if !state.is_settled() && !state.is_sending && !state.has_failed() {
                 return Task::Settle(state.stirred);
             }
             let now = (self.0.now)();
-            let deadline = state.ledger.deadline().filter(|_| !state.has_failed);
+            let deadline = state.ledger.deadline().filter(|_| !state.has_failed());
             let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
-            state = match left {
-                Some(left) => {
-                    let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
-                    let waited = self.0.changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => {
-                    let waited = self.0.changed.wait(state);
-                    waited.unwrap_or_else(PoisonError::into_inner)
-                }
+            state = if let Some(left) = left {
+                let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
+                let waited = self.0.changed.wait_timeout(state, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                let waited = self.0.changed.wait(state);
+                waited.unwrap_or_else(PoisonError::into_inner)
             };
         }
     }
@@ -297,7 +214,7 @@ impl Desk {
     pub(super) fn look(&self) -> bool {
         let mut state = self.state();
         self.give_up_overdue(&mut state);
-        !state.is_over && !state.has_failed
+        state.stage == Stage::Underway
     }
 
     /// The processes have dealt with this much, and it took so long.
@@ -317,7 +234,9 @@ impl Desk {
     }
 
     fn fail_with(&self, state: &mut State, trouble: Trouble) {
-        state.has_failed = true;
+        if state.stage == Stage::Underway {
+            state.stage = Stage::Failed;
+        }
         self.update(state);
         // The first trouble is the reason; if the channel is full, others have come before.
         let _ = self.0.troubles.try_send(trouble);
@@ -336,7 +255,7 @@ impl Desk {
                 OnMiss::Fail => true,
                 OnMiss::Count(most) => state.given_up > most,
             };
-            if is_failure && !state.has_failed {
+            if is_failure && !state.has_failed() {
                 self.fail_with(state, Trouble::Missed(missed));
             }
             self.update(state);
@@ -345,7 +264,7 @@ impl Desk {
 
     /// Opens or closes the gate. Called under the lock, so that the last change counts.
     fn update(&self, state: &State) {
-        let may_go_on = state.ledger.is_open() && state.is_settled() && !state.has_failed;
+        let may_go_on = state.ledger.is_open() && state.is_settled() && !state.has_failed();
         if may_go_on {
             self.0.gates.open(Gate::Answer);
         } else {
@@ -366,64 +285,5 @@ impl Desk {
 impl std::fmt::Debug for Desk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
-    }
-}
-
-impl State {
-    fn is_settled(&self) -> bool {
-        !self.lockstep || (self.settled == self.stirred && !self.is_sending)
-    }
-
-    fn moment(&self, what: Happened, at: Time<Ros>, now: Time<Steady>, of: &str) -> Moment {
-        Moment {
-            log_ns: at.as_nanos(),
-            wall_ms: now.saturating_since(self.began).as_secs_f64() * 1e3,
-            what,
-            of: of.to_owned(),
-            took_ms: None,
-        }
-    }
-
-    /// What became of a question.
-    fn became(&mut self, what: Happened, rule: usize, question: Question, now: Time<Steady>) {
-        let rule = self.rules.get(rule).map_or("", String::as_str);
-        let took = now.saturating_since(question.asked_at);
-        let moment = Moment {
-            took_ms: Some(took.as_secs_f64() * 1e3),
-            ..self.moment(what, question.log_time, now, rule)
-        };
-        self.timeline.add(moment);
-    }
-}
-
-/// Notes what has to come of what is sent.
-pub(super) struct Asking<'a> {
-    state: &'a mut State,
-    now: Time<Steady>,
-}
-
-impl Asking<'_> {
-    /// A message of this topic is sent.
-    pub(super) fn message(&mut self, topic: &str, log_time: Time<Ros>, stamp: Option<Time<Ros>>) {
-        let state = &mut self.state;
-        let moment = state.moment(Happened::Input, log_time, self.now, topic);
-        state.timeline.add(moment);
-        let asked_at = self.now;
-        let question = Question {
-            log_time,
-            stamp,
-            asked_at,
-        };
-        self.state.ledger.asked(topic, question);
-    }
-
-    /// The clock makes a step by this much.
-    pub(super) fn tick(&mut self, tick: Duration, log_time: Time<Ros>) {
-        let question = Question {
-            log_time,
-            stamp: None,
-            asked_at: self.now,
-        };
-        self.state.ledger.ticked(tick, question);
     }
 }

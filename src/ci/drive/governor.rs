@@ -4,7 +4,8 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
-use super::desk::{Desk, Task, Trouble};
+use super::desk::{Desk, Task};
+use super::waits::Trouble;
 use crate::ci::settle::{Settler, Unsettled};
 use crate::time::Duration;
 

@@ -17,8 +17,11 @@ mod desk;
 mod driven;
 mod governor;
 mod place;
+mod state;
+mod waits;
 
-pub use desk::{Desk, Drained, Drive, OnMiss, Progress, Trouble};
+pub use desk::Desk;
 pub use driven::{Driven, DrivenTopic};
 pub use governor::{Governor, Waiting};
 pub use place::Place;
+pub use waits::{Drained, Drive, OnMiss, Progress, Trouble};

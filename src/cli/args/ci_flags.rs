@@ -1,6 +1,5 @@
 //! [`CiArgs`]: flags of a run against programs under test, with verdicts.
 
-#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
 #![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
 
 use std::ffi::OsString;
@@ -19,10 +18,13 @@ use crate::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "CI replay")]
 pub struct CiArgs {
-    /// The program under test: it is started before the run and ended after it
+    /// Read recordings, flags and the program under test from a scenario (TOML); flags given here are added
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub scenario: Option<PathBuf>,
+    /// The program under test, which is started and ended
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
-    /// Wait after each clock and each message until the program under test has dealt with it
+    /// Play at the speed at which CMD processes the messages
     #[arg(long, conflicts_with_all = ["follow", "is_loop", "loop_range", "start_paused"])]
     pub lockstep: bool,
     /// With --lockstep: processes that run already (instead of CMD, or beside it)
@@ -45,7 +47,9 @@ pub struct CiArgs {
     /// Longest wait of --lockstep, each time
     #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub settle_limit: Duration,
-    /// Hold playback until a message is answered: 'IN -> OUT[, OUT] [xN] [by stamp] [within SPAN]', 'tick SPAN -> OUT'
+    /// Hold playback until messages are answered: 'IN -> OUT'
+    ///
+    /// 'IN -> OUT[, OUT] [xN] [by stamp] [within SPAN]', or 'tick SPAN -> OUT' for each step of the clock.
     #[arg(long, value_name = "RULE", conflicts_with_all = ["follow", "is_loop", "loop_range"])]
     pub gate: Vec<GateRule>,
     /// How many messages of a gate may be unanswered while playback goes on
@@ -76,16 +80,16 @@ pub struct CiArgs {
     )]
     pub source_stamp: SourceStamp,
     /// Record what the program under test publishes (MCAP)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub record: Option<PathBuf>,
     /// Record these topics only
-    #[arg(long, value_name = "TOPIC")]
+    #[arg(long, value_name = "TOPIC", hide_short_help = true)]
     pub record_topics: Vec<String>,
-    /// Check the outputs against the expectations of a file (TOML)
+    /// Check what CMD publishes by a file of expectations
     #[arg(long, value_name = "FILE")]
     pub expect: Vec<PathBuf>,
     /// Compare the outputs with those of a recording
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub golden: Option<PathBuf>,
     /// Tolerances of --golden and --repeat, by topic and field (TOML)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
@@ -97,7 +101,7 @@ pub struct CiArgs {
     #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
     pub repeat: NonZeroU32,
     /// Be a router on a free port, which only this run and CMD know
-    #[arg(long, conflicts_with_all = ["connect", "listen", "zenoh_config"])]
+    #[arg(long, conflicts_with_all = ["connect", "listen", "zenoh_config"], hide_short_help = true)]
     pub isolated: bool,
     /// Folder for the files of the run
     #[arg(long, value_name = "DIR", hide_short_help = true)]
@@ -106,16 +110,16 @@ pub struct CiArgs {
     #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub grace: Duration,
     /// Write the verdicts as JUnit XML
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub junit: Option<PathBuf>,
     /// Write everything about the run as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub report: Option<PathBuf>,
     /// Write a summary as Markdown
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub markdown: Option<PathBuf>,
     /// Write a page that shows the run
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub html: Option<PathBuf>,
 }
 
@@ -132,7 +136,8 @@ pub enum SourceStamp {
 impl CiArgs {
     /// Whether any of these flags makes this a run with verdicts.
     pub fn is_any(&self) -> bool {
-        !self.command.is_empty()
+        self.scenario.is_some()
+            || !self.command.is_empty()
             || self.lockstep
             || !self.gate.is_empty()
             || self.tail.is_some()

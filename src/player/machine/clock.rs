@@ -162,17 +162,17 @@ impl StepGrid {
         Self { origin, span }
     }
 
-    fn from_origin(self, t: Time<Ros>) -> i128 {
+    fn past_origin(self, t: Time<Ros>) -> i128 {
         i128::from(t.as_nanos()) - i128::from(self.origin.as_nanos())
     }
 
     fn contains(self, t: Time<Ros>) -> bool {
-        self.from_origin(t).rem_euclid(self.span) == 0
+        self.past_origin(t).rem_euclid(self.span) == 0
     }
 
     /// The first step past `t`, in the direction of play; `None`: past the times that can be written.
     fn after(self, t: Time<Ros>, is_reverse: bool) -> Option<Time<Ros>> {
-        let past = self.from_origin(t);
+        let past = self.past_origin(t);
         let steps = if is_reverse {
             (past - 1).div_euclid(self.span)
         } else {

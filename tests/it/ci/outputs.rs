@@ -281,6 +281,10 @@ fn latched_outputs_from_before_are_outputs_and_topics_that_are_missing_are_named
     assert_eq!([take(&seen).0, take(&seen).0], ["/map", "/map"]);
     until("the definition", || outputs.undefined().is_empty());
     let names = ["/map".to_owned(), "/never".to_owned()];
+    // The messages may come before the subscription is known as complete.
+    until("the publisher", || {
+        outputs.wait_for(&names[..1], Duration::ZERO).is_empty()
+    });
     assert_eq!(outputs.wait_for(&names, Duration::ZERO), ["/never"]);
     let topics = outputs.topics();
     assert_eq!((topics[0].messages, topics[0].lost), (2, 0));

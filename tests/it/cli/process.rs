@@ -338,7 +338,7 @@ fn help_completions_and_manual_list_the_flags() {
         .arg("-h")
         .assert()
         .code(0)
-        .stdout(predicate::function(|text: &str| text.lines().count() <= 50));
+        .stdout(predicate::function(|text: &str| text.lines().count() <= 60));
 }
 
 #[test]

@@ -142,7 +142,7 @@ pub(super) fn driven_topics(bag: &Bag, plan: &Plan) -> Vec<Option<DrivenTopic>> 
         let schema = bag.topics()[index].schema.as_ref();
         topics[index] = Some(DrivenTopic {
             name: chosen.name.clone(),
-            stamp: schema.and_then(|schema| HeaderStamp::of(schema)),
+            stamp: schema.and_then(HeaderStamp::of),
         });
     }
     topics

@@ -6,6 +6,7 @@ mod once;
 mod ready;
 mod record;
 mod reports;
+pub(crate) mod scenario;
 
 use std::path::Path;
 

@@ -22,7 +22,7 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
 use crate::app::headless::progress_line::Subject;
 use crate::app::log::LogTarget;
-use crate::app::network::Network;
+use crate::app::network::{Network, PlayOutput};
 use crate::app::run::play::source;
 use crate::app::supervise::join::join;
 use crate::app::supervise::under_test::{UnderTest, exit_of};
@@ -56,22 +56,33 @@ pub(super) struct Happened {
     pub(super) notes: Vec<String>,
 }
 
-/// Plays once. An error is one of the command line, of this program or of the network; everything else is in the result.
-pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happened, Failure> {
+/// A run before anything is played: the network is joined, and the program under test was started.
+struct Started<'a> {
+    network: Network,
+    out: PlayOutput,
+    player: Player,
+    desk: Desk,
+    child: Option<(Program, Child)>,
+    under_test: UnderTest,
+    rest: Rest<'a>,
+}
+
+fn start<'a>(
+    setup: &Setup<'a>,
+    folder: &RunFolder,
+    plan: &mut Plan,
+) -> Result<Started<'a>, Failure> {
     let args = setup.args;
     if args.wire.wire != Wire::RmwZenoh {
         return Err(needs_ros());
     }
-    let mut plan = setup.plan.clone();
-    let rules = Rules::of(args);
     let isolation = args.ci.isolated.then(Isolation::new);
     let adapt = |options| wire_options(args, isolation, options);
-    let mut network = join(&args.wire, rules, &mut plan, adapt)?;
-    let hints = Hints::new(args, &plan, setup.bag.topics());
-    let out = network.advertise(args, setup.bag, &mut plan, &hints)?;
+    let mut network = join(&args.wire, Rules::of(args), plan, adapt)?;
+    let hints = Hints::new(args, plan, setup.bag.topics());
+    let out = network.advertise(args, setup.bag, plan, &hints)?;
     let player = Player::new();
-    let transport = player.transport();
-    let now = transport.clone();
+    let now = player.transport();
     let drive = Drive {
         ledger: Ledger::new(args.ci.gate.clone(), args.ci.limits()),
         on_miss: args.ci.on_miss,
@@ -83,19 +94,42 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let session = network.session.as_ref().ok_or_else(needs_ros)?;
     let outputs = receive(args, setup.bag, session, &desk, recording.clone())?;
     let child = start_child(args, session, isolation, folder)?;
-    let running_child = child.as_ref().map(|(_, child)| child);
-    let mut under_test = UnderTest {
-        ended: running_child.map_or_else(never, |child| child.ended().clone()),
-        troubles,
-        reason: None,
-    };
-    let mut rest = Rest {
-        args,
-        recording,
-        pacing: pacing(args, args.ci.lockstep),
-        notes: Vec::new(),
-        outputs,
-    };
+    let ended = child.as_ref().map(|(_, child)| child.ended().clone());
+    Ok(Started {
+        under_test: UnderTest {
+            ended: ended.unwrap_or_else(never),
+            troubles,
+            reason: None,
+        },
+        rest: Rest {
+            args,
+            recording,
+            pacing: pacing(args, args.ci.lockstep),
+            notes: Vec::new(),
+            outputs,
+        },
+        network,
+        out,
+        player,
+        desk,
+        child,
+    })
+}
+
+/// Plays once. An error is one of the command line, of this program or of the network; everything else is in the result.
+pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happened, Failure> {
+    let args = setup.args;
+    let mut plan = setup.plan.clone();
+    let Started {
+        network,
+        out,
+        player,
+        desk,
+        child,
+        mut under_test,
+        mut rest,
+    } = start(setup, folder, &mut plan)?;
+    let transport = player.transport();
     let limit = args.topics.wait_timeout.to_std();
     let ready = Awaited::of(args, &plan).wait(
         &network,
@@ -112,6 +146,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         return Ok(happened);
     }
     rest.say(close_loops(&network, &plan, &transport));
+    let running_child = child.as_ref().map(|(_, child)| child);
     let waiting = match settler(args, running_child) {
         Ok(waiting) => waiting,
         Err(why) => {
@@ -133,9 +168,9 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let run = Run {
-        rules,
+        rules: Rules::of(args),
         plan: &plan,
-        hints: &hints,
+        hints: &Hints::new(args, &plan, setup.bag.topics()),
         streams: Vec::new(),
         network: &network,
         log_target: setup.log_target,

@@ -191,8 +191,8 @@ fn of_gate(
     tally: &Tally,
     happened: &Happened,
 ) -> Check {
-    let missed = happened.progress.missed.iter();
-    let first = missed.filter(|missed| missed.rule == index).next();
+    let mut missed = happened.progress.missed.iter();
+    let first = missed.find(|missed| missed.rule == index);
     let open = tally.asked - tally.answered - tally.missed;
     let most = match on_miss {
         OnMiss::Fail => 0,

@@ -154,7 +154,7 @@ pub const FLAG_KEYS: &[Key] = &[
     key(
         "golden-rules",
         Shape::File,
-        "What counts as equal to `golden` [default: the file beside it with the ending `.toml`]",
+        "Tolerances of the comparison, by topic and field",
     ),
     key(
         "grace",

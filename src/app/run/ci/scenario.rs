@@ -1,0 +1,99 @@
+//! `play --scenario FILE`: the file becomes the words of a command line.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use bagplay::ci::suite::scenario::Scenario;
+use bagplay::cli::{Cli, Exit};
+use bagplay::untrusted::Foreign;
+
+use crate::app::failure::{Failure, OrExit};
+
+const FLAG: &str = "--scenario";
+
+/// The command line of a scenario and of the other words that were given, the program's name first.
+pub(crate) fn command_line(
+    file: &Path,
+    run_dir: Option<&PathBuf>,
+    given: impl IntoIterator<Item = OsString>,
+) -> Result<Cli, Failure> {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let lookup = |variable: &str| std::env::var_os(variable);
+    let scenario = Scenario::read(file, &name, &lookup).or_exit(Exit::Usage)?;
+    let [case] = scenario.cases.as_slice() else {
+        let (file, count) = (Foreign::path(file), scenario.cases.len());
+        let error = anyhow!("{file} has {count} cases; hint: play suite {file} runs all of them");
+        return Err(Failure::new(Exit::Usage, error));
+    };
+    if case.timeout.is_some() {
+        tracing::warn!("the timeout of a scenario is a limit of play suite: this run has none");
+    }
+    let run_dir = run_dir.map_or(Path::new("."), PathBuf::as_path);
+    let words = case.words(run_dir, &others(given));
+    let program = OsString::from("play");
+    let cli = Cli::read([program].into_iter().chain(words));
+    cli.map_err(|error| {
+        let text = error.to_string();
+        let reason = text.lines().next().unwrap_or_default();
+        let reason = reason.trim_start_matches("error: ");
+        let file = Foreign::path(file);
+        Failure::new(Exit::Usage, anyhow!("{file}: {}", Foreign::text(reason)))
+    })
+}
+
+/// The words without the name of the program and without the scenario.
+fn others(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words = given.into_iter().skip(1);
+    let mut others = Vec::new();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if text == FLAG {
+            words.next();
+        } else if !text.starts_with(&format!("{FLAG}=")) {
+            others.push(word);
+        }
+    }
+    others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_and_the_words_beside_it_are_one_command_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.toml");
+        let text =
+            "bags = 'a.mcap'\nlockstep = true\nrecord = 'x.mcap'\ncommand = ['node', '--fast']\n";
+        std::fs::write(&file, text).unwrap();
+        let path = file.to_str().unwrap();
+        for given in [
+            vec!["play", "--scenario", path, "--repeat", "3"],
+            vec!["play", "--repeat=3", &format!("--scenario={path}")],
+        ] {
+            let given = given.into_iter().map(OsString::from);
+            let cli = command_line(&file, Some(&PathBuf::from("out")), given).unwrap();
+            let ci = cli.play.ci;
+            assert_eq!(cli.play.bags, [folder.path().join("a.mcap")]);
+            assert!(ci.lockstep && ci.scenario.is_none());
+            assert_eq!((ci.repeat.get(), ci.command.len()), (3, 2));
+            assert_eq!(ci.record.as_deref(), Some(Path::new("out/x.mcap")));
+        }
+    }
+
+    #[test]
+    fn a_scenario_with_several_cases_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.toml");
+        std::fs::write(
+            &file,
+            "bags = 'a.mcap'\nrate = '${r}'\nmatrix = { r = ['1', '2'] }",
+        )
+        .unwrap();
+        let refused = command_line(&file, None, [OsString::from("play")]).unwrap_err();
+        assert_eq!(refused.exit, Exit::Usage);
+        assert!(refused.error.to_string().contains("has 2 cases"));
+    }
+}

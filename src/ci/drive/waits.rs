@@ -1,0 +1,65 @@
+//! What a run waits for, and what becomes of that.
+
+use crate::ci::gates::{Ledger, Missed, Tally};
+use crate::ci::report::Moment;
+use crate::ci::settle::Unsettled;
+use crate::ci::spans::SpanHistogram;
+use crate::time::{Ros, Time};
+
+/// What happens when a question is not answered in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnMiss {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// It is counted, and the run goes on. More than this many fail the run.
+    Count(u64),
+}
+
+/// What a run waits for.
+#[derive(Debug)]
+pub struct Drive {
+    /// The questions.
+    pub ledger: Ledger,
+    /// What happens when one is not answered.
+    pub on_miss: OnMiss,
+    /// Whether the run also waits until the processes have settled, which a [`Governor`](super::Governor) tells.
+    pub lockstep: bool,
+    /// Where the run starts.
+    pub start: Time<Ros>,
+}
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// A question was not answered in time.
+    #[error("{0}")]
+    Missed(Missed),
+    /// The processes do not settle.
+    #[error("the program under test has {0}")]
+    Unsettled(Unsettled),
+}
+
+/// How far a run has come.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Progress {
+    /// What has become of the questions of each rule.
+    pub tallies: Vec<Tally>,
+    /// How long settling took, each time.
+    pub settling: SpanHistogram,
+    /// The questions that were given up, the first ones.
+    pub missed: Vec<Missed>,
+    /// When what happened.
+    pub timeline: Vec<Moment>,
+}
+
+/// How the end of a run was waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Drained {
+    /// Everything was answered, and the outputs are in.
+    Whole,
+    /// Something was in the way: see the [`Trouble`].
+    Troubled,
+    /// The caller did not want to wait any longer.
+    CalledOff,
+}
