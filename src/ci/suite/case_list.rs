@@ -43,7 +43,7 @@ impl CaseList {
         let others: BTreeSet<PathBuf> = scenarios
             .iter()
             .flat_map(|scenario| &scenario.cases)
-            .flat_map(Case::needs)
+            .flat_map(Case::reads)
             .filter_map(|file| fs::canonicalize(file).ok())
             .collect();
         let is_scenario = |error: &ScenarioError| {

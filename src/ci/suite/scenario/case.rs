@@ -98,6 +98,13 @@ impl Case {
         read.filter_map(|flag| flag.value.as_deref().map(Path::new))
     }
 
+    /// The files that it reads besides its recordings, if they are there: also the rules beside a reference.
+    pub fn reads(&self) -> impl Iterator<Item = PathBuf> {
+        let golden = self.values("golden").map(Path::new);
+        let rules = golden.map(|golden| golden.with_extension("toml"));
+        self.needs().map(Path::to_owned).chain(rules)
+    }
+
     /// A name for the folder of its run: letters, digits, `.`, `_` and `-`; different for different cases.
     pub fn folder(&self) -> String {
         let plain = |it: char| {

@@ -121,6 +121,21 @@ fn a_reference_that_is_not_there_is_refused_unless_it_is_made() {
 }
 
 #[test]
+fn the_rules_beside_a_reference_are_no_scenario() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            ("a.toml", "bags = 'x'\ngolden = 'a.golden.mcap'"),
+            ("a.golden.toml", "[[rule]]\nrelative = 1e-9"),
+        ],
+    );
+    assert_eq!(find(dir.path()).unwrap().cases().len(), 1);
+    write(dir.path(), &[("b.toml", "[[rule]]")]);
+    assert!(matches!(find(dir.path()), Err(SuiteError::Scenarios(_))));
+}
+
+#[test]
 fn a_suite_of_ten_thousand_cases_is_found() {
     let dir = tempfile::tempdir().unwrap();
     for at in 0..100 {
