@@ -3,7 +3,7 @@
 It answers each message of /imu on /answer, and publishes /timer at each 100 ms of ROS time. As in rclcpp, the clock is received on
 a thread of its own, callbacks run one after the other on another, and a queue keeps the newest messages.
 
-    ci_node.py [--sleep SECONDS] [--compute SECONDS] [--depth N] [--no-timer] [--show-clock] [--seed N] [FAULT]
+    ci_node.py [--sleep SECONDS] [--compute SECONDS] [--depth N] [--no-timer] [--show-clock] [FAULT]
 """
 
 import argparse
@@ -30,20 +30,20 @@ PERIOD = 100_000_000
 
 
 class Publisher:
-    def __init__(self, session, domain, topic, entity):
-        key = f"{domain}/{topic.strip('/')}/{STRING_DDS}/{STRING_HASH}"
+    def __init__(self, session, domain, topic, entity, dds=STRING_DDS, hash=STRING_HASH):
+        key = f"{domain}/{topic.strip('/')}/{dds}/{hash}"
         mangled = topic.replace("/", "%")
-        token = f"@ros2_lv/{domain}/{session.info.zid()}/0/{entity}/MP/%/%/ci_node/{mangled}/{STRING_DDS}/{STRING_HASH}/::,100:,:,:,,"
+        token = f"@ros2_lv/{domain}/{session.info.zid()}/0/{entity}/MP/%/%/ci_node/{mangled}/{dds}/{hash}/::,100:,:,:,,"
         self._gid, self._sequence = gid(token), 0
         self._publisher = session.declare_publisher(
             key, congestion_control=zenoh.CongestionControl.BLOCK
         )
         self._token = session.liveliness().declare_token(token)
 
-    def put(self, text: str):
+    def put(self, payload: bytes):
         self._sequence += 1
         attachment = struct.pack("<qqB", self._sequence, time.time_ns(), 16) + self._gid
-        self._publisher.put(HEADER + string(text), attachment=attachment)
+        self._publisher.put(payload, attachment=attachment)
 
 
 class Executor:
@@ -76,6 +76,30 @@ def compute(seconds: float):
         pass
 
 
+def shifted(payload: bytes, nanos: int) -> bytes:
+    """The message with another `header.stamp`."""
+    sec, nanosec = struct.unpack_from("<iI", payload, 4)
+    stamp = divmod(sec * 1_000_000_000 + nanosec + nanos, 1_000_000_000)
+    return payload[:4] + struct.pack("<iI", *stamp) + payload[12:]
+
+
+def start_daemon():
+    """Leaves a process behind, in a session of its own, whose parent has ended."""
+    middle = os.fork()
+    if middle == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execvp("sleep", ["sleep", "600"])
+        os._exit(0)
+    os.waitpid(middle, 0)
+
+
+def write_for_ever():
+    line = b"x" * 4095 + b"\n"
+    while True:
+        os.write(1, line)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sleep", type=float, default=0)
@@ -87,10 +111,20 @@ def main():
     parser.add_argument("--twice", action="store_true", help="answer each twice")
     parser.add_argument("--crash-at", type=int)
     parser.add_argument("--differ-at", type=int, help="a random answer to this one")
+    parser.add_argument("--silent", action="store_true", help="answer nothing")
+    parser.add_argument("--echo", type=int, metavar="NS", help="answer with the message, its stamp shifted")
+    parser.add_argument("--extra", type=int, default=0, help="so many more messages on /text for each")
+    parser.add_argument("--spin-at", type=int, help="never come back from this one")
+    parser.add_argument("--deaf", action="store_true", help="subscribe to nothing")
+    parser.add_argument("--daemon", action="store_true", help="leave a process behind")
+    parser.add_argument("--close-stdout", action="store_true")
+    parser.add_argument("--flood-stdout", action="store_true")
     parser.add_argument("--ignore-term", action="store_true")
     arguments = parser.parse_args()
     if arguments.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if arguments.daemon:
+        start_daemon()
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
     settings = {
         "mode": "peer",
@@ -104,7 +138,10 @@ def main():
         config.insert_json5(*pair.split("=", 1))
     session = zenoh.open(config)
     zid = session.info.zid()
-    answer = Publisher(session, domain, "/answer", 10)
+    is_echo = arguments.echo is not None
+    answer_type = (IMU_DDS, os.environ["IMU_HASH"]) if is_echo else (STRING_DDS, STRING_HASH)
+    answer = Publisher(session, domain, "/answer", 10, *answer_type)
+    extra = Publisher(session, domain, TEXT.name, 12) if arguments.extra else None
     timer = None if arguments.no_timer else Publisher(session, domain, "/timer", 11)
     shown = [0]
     count = [0]
@@ -112,8 +149,12 @@ def main():
     def callback(payload: bytes):
         number = count[0]
         count[0] += 1
+        if number == 0 and not arguments.close_stdout:
+            print(json.dumps({"first": payload.hex()}), flush=True)
         if number == arguments.crash_at:
             os.kill(os.getpid(), signal.SIGSEGV)
+        while number == arguments.spin_at:
+            pass
         if arguments.sleep:
             time.sleep(random.uniform(0, arguments.sleep))
         if arguments.compute:
@@ -124,10 +165,13 @@ def main():
             text += f" at {shown[0]}"
         if number == arguments.differ_at:
             text += f" {random.random()}"
-        if number != arguments.skip:
-            answer.put(text)
+        for index in range(arguments.extra):
+            extra.put(HEADER + string(f"{number} {index}"))
+        reply = shifted(payload, arguments.echo) if is_echo else HEADER + string(text)
+        if number != arguments.skip and not arguments.silent:
+            answer.put(reply)
         if arguments.twice:
-            answer.put(text)
+            answer.put(reply)
 
     executor = Executor(arguments.depth, callback)
 
@@ -136,7 +180,7 @@ def main():
         before, shown[0] = shown[0], now
         # A timer of rclcpp fires once for all periods that it has missed.
         if timer and before and before // PERIOD != now // PERIOD:
-            timer.put(f"{now // PERIOD}")
+            timer.put(HEADER + string(f"{now // PERIOD}"))
 
     def subscribe(entity, topic, dds, on_sample):
         mangled = topic.replace("/", "%")
@@ -150,9 +194,15 @@ def main():
         return [CLOCK.hash] if dds == CLOCK.dds_type else [os.environ["IMU_HASH"]]
 
     keep = []
-    subscribe(1, "/clock", CLOCK.dds_type, clock)
-    subscribe(2, "/imu", IMU_DDS, lambda sample: executor.add(sample.payload.to_bytes()))
+    if not arguments.deaf:
+        subscribe(1, "/clock", CLOCK.dds_type, clock)
+        subscribe(2, "/imu", IMU_DDS, lambda sample: executor.add(sample.payload.to_bytes()))
     print(json.dumps({"ready": str(zid)}), flush=True)
+    if arguments.close_stdout:
+        os.close(1)
+        os.close(2)
+    if arguments.flood_stdout:
+        threading.Thread(target=write_for_ever, daemon=True).start()
     threading.Event().wait()
 
 

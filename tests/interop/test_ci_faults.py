@@ -1,0 +1,179 @@
+"""Programs under test that do what they should not: each run ends in time, with the exit code of its class, and one sentence
+names the culprit."""
+
+import re
+import shutil
+import sys
+
+import pytest
+
+from ci_run import CHILD, DONE, INPUT, INTERRUPTED, TIMEOUT, USAGE, CaseRunner, is_alive, node
+
+GATE = ("--gate", "/imu -> /answer")
+BY_STAMP = ("--gate", "/imu -> /answer by stamp")
+SHORT = ("--gate-timeout", "1")
+
+
+@pytest.fixture
+def run(tmp_path, demo):
+    yield CaseRunner(tmp_path, demo.topics[INPUT].hash)
+    # Some of these programs write much.
+    shutil.rmtree(tmp_path)
+
+
+def check(case, kind: str) -> dict:
+    """The only check of a kind."""
+    (found,) = [it for it in case.report["checks"] if it["kind"] == kind]
+    return found
+
+
+# It does not begin
+
+
+def test_a_command_that_does_not_exist(run):
+    case = run(*GATE, command=["no-such-program-of-anybody"])
+    assert case.exit == USAGE
+    assert "no-such-program-of-anybody" in case.stderr
+
+
+def test_a_program_that_subscribes_to_nothing(run):
+    case = run("--wait-timeout", "1", command=node("--deaf"))
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("not ready within 1 s", "no subscriber of any topic that is played")
+
+
+def test_a_program_that_does_not_subscribe_to_the_question_of_a_gate(run):
+    case = run(*GATE, "--wait-timeout", "1", command=node("--deaf"))
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("not ready within 1 s", "no subscriber of /imu")
+
+
+@pytest.mark.parametrize("flags", [GATE, ("--lockstep",), ()], ids=["gate", "lockstep", "neither"])
+def test_a_program_that_fails_before_the_run_begins(run, flags):
+    case = run(*flags, command=["sh", "-c", "echo it is broken >&2; exit 3"])
+    assert case.exit == CHILD, case.stderr
+    case.says("sh", "exit code 3", "before the run began")
+    assert any("it is broken" in line for line in case.report["child"]["tail"])
+
+
+# It does not answer
+
+
+@pytest.mark.parametrize("flags", [GATE, ("--lockstep",), ()], ids=["gate", "lockstep", "neither"])
+def test_a_program_that_crashes(run, flags):
+    case = run(*flags, command=node("--crash-at", "5"))
+    assert case.exit == CHILD, case.stderr
+    case.says("ci_node.py", "signal 11 (SIGSEGV)")
+    assert case.report["child"]["ended"] == "signal 11 (SIGSEGV)"
+    assert check(case, "child")["verdict"] == "failed"
+    # What came before is kept.
+    assert [text.split()[0] for text in case.texts("/answer")] == ["0", "1", "2", "3", "4"]
+
+
+def test_a_program_that_never_answers(run):
+    case = run(*GATE, *SHORT, command=node("--silent"))
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("message 0 of /imu", "was not answered by /answer within 1s")
+
+
+def test_one_answer_that_is_missing(run):
+    case = run(*GATE, *SHORT, command=node("--skip", "7"))
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("message 7 of /imu", "was not answered by /answer within 1s")
+    counted = run(*GATE, *SHORT, "--on-miss", "count:1", command=node("--skip", "7"), end="+0.3s")
+    assert counted.exit == DONE, counted.stderr
+    (gate,) = counted.report["gates"]
+    assert (gate["asked"], gate["answered"], gate["missed"]) == (60, 59, 1)
+    assert "message 7 of /imu" in check(counted, "gate")["reason"]
+
+
+def test_answers_with_a_stamp_from_before_their_question(run, demo):
+    right = run(*BY_STAMP, command=node("--echo", "0"), end="+0.3s")
+    assert right.exit == DONE, right.stderr
+    answers = right.recording.of("/answer")
+    assert [it.data for it in answers] == [it.data for it in demo.of(INPUT)[: len(answers)]]
+    assert len(answers) == 60
+    case = run(*BY_STAMP, *SHORT, command=node("--echo", "-1"))
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("message 0 of /imu", "with stamp", "was not answered by /answer within 1s")
+    (gate,) = case.report["gates"]
+    assert (gate["answered"], gate["unrequested"]) == (0, 1)
+
+
+def test_answers_that_come_twice(run):
+    case = run(*GATE, command=node("--twice"), end="+0.3s")
+    assert case.exit == DONE, case.stderr
+    (gate,) = case.report["gates"]
+    assert gate["answered"] == 60 and gate["unrequested"] > 0
+    assert f"{gate['unrequested']} not asked for" in case.stderr
+    assert gate["answered"] + gate["unrequested"] == case.counts()["/answer"]
+
+
+def test_a_thread_that_spins_for_ever_in_lockstep(run):
+    case = run("--lockstep", "--settle-limit", "1", command=node("--spin-at", "5"))
+    assert case.exit == TIMEOUT, case.stderr
+    started = re.search(r"started ci_node.py, process (\d+)\n", case.stderr)[1]
+    case.says("has not settled after 1.0s", 'thread "', f"({started})")
+
+
+# It writes, publishes and leaves behind too much
+
+
+def test_a_program_that_floods_its_output(run):
+    case = run(*GATE, command=node("--flood-stdout"), end="+0.1s")
+    assert case.exit == DONE, case.stderr
+    assert (case.folder / "run/stdout.log").stat().st_size > 1 << 20
+
+
+def test_a_program_that_closes_its_output(run):
+    case = run(*GATE, command=node("--close-stdout"), end="+0.3s")
+    assert case.exit == DONE, case.stderr
+    assert case.counts()["/answer"] == 60
+
+
+@pytest.mark.parametrize("flags", [GATE, ("--lockstep",)], ids=["gate", "lockstep"])
+def test_a_node_that_publishes_thousands_of_messages_for_each(run, flags):
+    extra = 2000
+    case = run(*flags, command=node("--extra", str(extra), "--no-timer"), end="+0.05s")
+    assert case.exit == DONE, case.stderr
+    answers = case.counts()["/answer"]
+    assert case.counts() == {"/answer": answers, "/text": answers * extra}
+    assert all(topic["lost"] == topic["unrecorded"] == 0 for topic in case.report["outputs"])
+    assert case.texts("/text") == [f"{n} {i}" for n in range(answers) for i in range(extra)]
+
+
+def test_a_program_that_ignores_term(run):
+    case = run(*GATE, "--grace", "0.5", command=node("--ignore-term"), end="+0.1s")
+    assert case.exit == DONE, case.stderr
+    case.says("ci_node.py", "did not end within 0.5 s of SIGTERM and was killed")
+
+
+def test_a_daemon_is_ended_and_named(run):
+    case = run(*GATE, command=node("--daemon"), end="+0.1s")
+    assert case.exit == DONE, case.stderr
+    case.says("ci_node.py", "left processes behind, which were ended", "sleep (")
+    (orphan,) = case.report["child"]["orphans"]
+    assert not is_alive(int(re.fullmatch(r"sleep \((\d+)\)", orphan)[1]))
+
+
+# It is interrupted
+
+
+@pytest.mark.parametrize("flags", [GATE, ("--lockstep",)], ids=["gate", "lockstep"])
+@pytest.mark.parametrize("faults", [(), ("--silent",)], ids=["answers", "silent"])
+def test_ctrl_c_ends_run_and_program_and_writes_the_reports(run, flags, faults):
+    # It would take minutes.
+    slow = (*flags, "--rate", "0.1", "--gate-timeout", "600")
+    with run.start(*slow, command=node("--daemon", *faults), end=None) as running:
+        running.wait_for_node('"first"')
+        children = running.children()
+        running.interrupt()
+        case = running.case(30)
+    assert case.exit == INTERRUPTED, case.stderr
+    assert case.report["ended"] == "interrupted" and case.report["exit_code"] == INTERRUPTED
+    assert check(case, "child")["verdict"] == "passed"
+    assert case.junit.find("testsuite") is not None
+    assert children and not any(is_alive(child) for child in children)
+    (orphan,) = case.report["child"]["orphans"]
+    assert not is_alive(int(re.fullmatch(r"sleep \((\d+)\)", orphan)[1]))
+    assert set(case.recording.topics) <= {"/answer", "/timer"}
