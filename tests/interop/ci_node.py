@@ -153,6 +153,8 @@ def main():
             print(json.dumps({"first": payload.hex()}), flush=True)
         if number == arguments.crash_at:
             os.kill(os.getpid(), signal.SIGSEGV)
+            # Another thread may be the one that takes the signal.
+            threading.Event().wait()
         while number == arguments.spin_at:
             pass
         if arguments.sleep:
