@@ -21,9 +21,9 @@ use crate::app::headless::enter_key;
 use crate::app::headless::progress_line::Subject;
 use crate::app::log::LogTarget;
 use crate::app::network::mark_book::MarkBook;
-use crate::app::network::of_player;
+use crate::app::network::{Network, of_player};
 use crate::app::supervise::followed::Followed;
-use crate::app::supervise::join::{join, receive_signals};
+use crate::app::supervise::join::{begin, receive_signals};
 use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
 use crate::app::supervise::under_test::UnderTest;
@@ -41,8 +41,9 @@ pub(crate) fn run(
     plan.options.when_done = interface.when_done(args);
 
     let rules = Rules::of(args);
-    let mut network = join(&args.wire, rules, &mut plan, identity)?;
+    let mut network = Network::join(&args.wire, identity)?;
     let signals = receive_signals()?;
+    begin(&network, rules, &mut plan)?;
     let hints = Hints::new(args, &plan, bag.topics());
     let out = network.advertise(args, &bag, &mut plan, &hints)?;
     if plan.chosen.is_empty() && !plan.options.clock.is_served() {

@@ -1,9 +1,8 @@
 //! The beginning of a run on the network.
 
 use anyhow::Context;
-use bagplay::cli::{Exit, OnDisconnect, Plan, WireArgs};
+use bagplay::cli::{Exit, OnDisconnect, Plan};
 use bagplay::player::Gate;
-use bagplay::wire::WireOptions;
 use crossbeam_channel::Receiver;
 
 use super::Rules;
@@ -11,27 +10,21 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::network::Network;
 use crate::app::signals;
 
-/// Joins the network, with options of the wire that `adapt` may change. Without a path to the network the plan holds playback, or this fails,
-/// as the rules say; it fails if they do not allow another publisher of `/clock` and there is one.
-pub(crate) fn join(
-    wire: &WireArgs,
-    rules: Rules,
-    plan: &mut Plan,
-    adapt: impl FnOnce(WireOptions) -> WireOptions,
-) -> Result<Network, Failure> {
-    let network = Network::join(wire, adapt)?;
+/// Says how the network was joined. Without a path to it the plan holds playback, or this fails, as the rules say; it fails if
+/// they do not allow another publisher of `/clock` and there is one.
+pub(crate) fn begin(network: &Network, rules: Rules, plan: &mut Plan) -> Result<(), Failure> {
     if let Some(description) = network.describe() {
         tracing::info!("{description}");
     }
-    require_path(rules.on_disconnect, &network, plan)?;
+    require_path(rules.on_disconnect, network, plan)?;
     if rules.strict_clock && plan.options.clock.is_served() {
         network.require_sole_clock()?;
     }
-    Ok(network)
+    Ok(())
 }
 
-/// Begins to receive signals. To be called after [`join`]: until then a signal simply ends the process, because there is
-/// nothing to clean up.
+/// Begins to receive signals. To be called when the network was joined and before anybody is told: until then a signal simply
+/// ends the process, because there is nothing to clean up.
 pub(crate) fn receive_signals() -> Result<Receiver<Exit>, Failure> {
     signals::listen()
         .context("signals cannot be received")

@@ -17,8 +17,8 @@ use crate::app::headless;
 use crate::app::headless::enter_key;
 use crate::app::headless::progress_line::Subject;
 use crate::app::log::LogTarget;
-use crate::app::network::of_clock_server;
-use crate::app::supervise::join::{join, receive_signals};
+use crate::app::network::{Network, of_clock_server};
+use crate::app::supervise::join::{begin, receive_signals};
 use crate::app::supervise::under_test::UnderTest;
 use crate::app::supervise::{Rules, Run, shutdown};
 
@@ -52,8 +52,9 @@ pub(crate) fn run(
     let start = machine_time
         .as_ref()
         .map_or(plan.options.entry(), MachineTime::first);
-    let mut network = join(&args.wire, rules, &mut plan, identity)?;
+    let mut network = Network::join(&args.wire, identity)?;
     let signals = receive_signals()?;
+    begin(&network, rules, &mut plan)?;
     let out = network.advertise_clock(args.wire.wire, args.hz)?;
     let state = network.serve_state(args.clock_state, &plan, &transport)?;
     let running = player

@@ -24,7 +24,7 @@ use crate::app::headless::progress_line::Subject;
 use crate::app::log::LogTarget;
 use crate::app::network::{Network, PlayOutput};
 use crate::app::run::play::source;
-use crate::app::supervise::join::join;
+use crate::app::supervise::join::begin;
 use crate::app::supervise::under_test::{UnderTest, exit_of};
 use crate::app::supervise::{Ended, Rules, Run, shutdown};
 
@@ -78,7 +78,8 @@ fn start<'a>(
     }
     let isolation = args.ci.isolated.then(Isolation::new);
     let adapt = |options| wire_options(args, isolation, options);
-    let mut network = join(&args.wire, Rules::of(args), plan, adapt)?;
+    let mut network = Network::join(&args.wire, adapt)?;
+    begin(&network, Rules::of(args), plan)?;
     let hints = Hints::new(args, plan, setup.bag.topics());
     let out = network.advertise(args, setup.bag, plan, &hints)?;
     let player = Player::new();
