@@ -299,3 +299,21 @@ def test_junit_and_json_agree(run, tmp_path, differs):
         assert reason in (said.get("message") or "") + (said.text or "")
     sent = {it["topic"]: it["messages"] for it in case.report["inputs"]}
     assert sent == {INPUT: 60}
+
+
+# Bursts
+
+
+def test_a_burst_that_a_queue_cannot_hold_is_said_before_the_run(run, demo):
+    # Thirty messages may be unanswered, and the node keeps ten.
+    gate = ("--gate", "/imu -> /answer", "--in-flight", "30", "--gate-timeout", "1")
+    slow = node("--no-timer", "--compute", "0.004")
+    lossy = run(*gate, command=slow, end="+0.5s")
+    lossy.says("/ci_node keeps 10 messages of /imu, and 30 of them go out without a wait")
+    refused = run(*gate, "--strict", command=slow, end="+0.5s")
+    assert refused.exit == USAGE, refused.stderr
+    assert refused.report["inputs"][0]["messages"] == 0
+    refused.says("a subscriber cannot keep the messages of a burst")
+    spread = run(*gate, "--spread", command=slow, end="+0.5s")
+    assert spread.exit == DONE, spread.stderr
+    assert spread.counts()["/answer"] == len(inputs(demo, 0.5))

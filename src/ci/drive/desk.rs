@@ -1,11 +1,13 @@
 //! [`Desk`]: what has to come of what was sent, shared by the threads of a run; and whether the player may go on.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration as StdDuration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::place::Place;
+use super::spread::Spread;
 use super::state::{Asking, Stage, State};
 use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
 use crate::ci::gates::Answered;
@@ -43,6 +45,8 @@ pub(super) enum Task {
 const MOST_MOMENTS: usize = 8192;
 /// How many questions that were given up are kept.
 const MISSED_KEPT: usize = 100;
+/// How many processes that have ended are named.
+const GONE_KEPT: usize = 20;
 
 impl Desk {
     /// A desk for a run whose player has these gates. Troubles come out of the channel; at most a few are kept.
@@ -60,8 +64,10 @@ impl Desk {
             is_sending: false,
             stirred: 0,
             settled: 0,
+            spread: Spread::default(),
             settling: SpanHistogram::default(),
             given_up: 0,
+            gone: Vec::new(),
             missed: Vec::new(),
             timeline: Timeline::default(),
             began: now(),
@@ -109,6 +115,12 @@ impl Desk {
         self.update(&state);
     }
 
+    /// Playback pauses between the messages of bursts: of each of these topics so many go out without a pause after a wait for
+    /// an answer. To be called before anything is sent.
+    pub fn spread(&self, depths: BTreeMap<String, u64>) {
+        self.state().spread = Spread::new(depths);
+    }
+
     /// What has become of everything so far.
     pub fn progress(&self) -> Progress {
         let state = self.state();
@@ -116,15 +128,18 @@ impl Desk {
             tallies: state.ledger.tallies().collect(),
             settling: state.settling.clone(),
             missed: state.missed.clone(),
+            gone: state.gone.clone(),
             timeline: state.timeline.clone().moments(MOST_MOMENTS),
         }
     }
 
     /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled or,
-    /// without lockstep, no output has come for `quiet`. To be called when the player has come to its end.
+    /// without lockstep, no output has come for `quiet`; but outputs that do not stop are not waited for longer than 25 times
+    /// that. To be called when the player has come to its end.
     /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
     pub fn drain(&self, quiet: StdDuration, mut is_called_off: impl FnMut() -> bool) -> Drained {
         const LOOK: StdDuration = StdDuration::from_millis(50);
+        const LONGEST_QUIET: i64 = 25;
         let quiet = Duration::from(quiet);
         let from = (self.0.now)();
         let mut state = self.state();
@@ -135,7 +150,9 @@ impl Desk {
             let now = (self.0.now)();
             let quiet_from = state.last_output.map_or(from, |last| last.max(from));
             let left = quiet.as_nanos() - now.saturating_since(quiet_from).as_nanos();
-            let is_quiet = state.lockstep || left <= 0;
+            let waited = now.saturating_since(from).as_nanos();
+            let is_restless = waited > quiet.as_nanos().saturating_mul(LONGEST_QUIET);
+            let is_quiet = state.lockstep || left <= 0 || is_restless;
             if state.ledger.is_drained() && state.is_settled() && is_quiet {
                 return Drained::Whole;
             }
@@ -197,7 +214,13 @@ impl Desk {
                 return Task::Settle(state.stirred);
             }
             let now = (self.0.now)();
-            let deadline = state.ledger.deadline().filter(|_| !state.has_failed());
+            if state.spread.until().is_some_and(|until| until <= now) {
+                state.spread.look(now);
+                self.update(&state);
+            }
+            let deadlines = [state.ledger.deadline(), state.spread.until()];
+            let deadline = deadlines.into_iter().flatten().min();
+            let deadline = deadline.filter(|_| !state.has_failed());
             let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
             state = if let Some(left) = left {
                 let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
@@ -225,6 +248,14 @@ impl Desk {
         self.update(&state);
         drop(state);
         self.0.changed.notify_all();
+    }
+
+    /// A process under test has ended.
+    pub(super) fn is_gone(&self, process: String) {
+        let mut state = self.state();
+        if state.gone.len() < GONE_KEPT {
+            state.gone.push(process);
+        }
     }
 
     /// The run cannot go on: the gate stays closed.
@@ -264,13 +295,15 @@ impl Desk {
 
     /// Opens or closes the gate. Called under the lock, so that the last change counts.
     fn update(&self, state: &State) {
-        let may_go_on = state.ledger.is_open() && state.is_settled() && !state.has_failed();
+        let is_pausing = state.spread.until().is_some();
+        let may_go_on =
+            state.ledger.is_open() && state.is_settled() && !is_pausing && !state.has_failed();
         if may_go_on {
             self.0.gates.open(Gate::Answer);
         } else {
             self.0.gates.close(Gate::Answer);
         }
-        let has_work = !state.is_settled() || !state.ledger.is_drained();
+        let has_work = !state.is_settled() || !state.ledger.is_drained() || is_pausing;
         if has_work && !state.is_sending {
             self.0.changed.notify_all();
         }

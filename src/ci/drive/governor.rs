@@ -81,6 +81,9 @@ fn settle(desk: &Desk, waiting: &mut Waiting) -> Result<Option<Duration>, Unsett
     loop {
         match waiting.settler.settle(SLICE) {
             Ok(settled) => {
+                for gone in &settled.gone {
+                    desk.is_gone(format!("{} ({})", gone.name, gone.process));
+                }
                 waiting.settler.mark()?;
                 return Ok(Some((spent + settled.took).into()));
             }

@@ -17,6 +17,7 @@ mod desk;
 mod driven;
 mod governor;
 mod place;
+mod spread;
 mod state;
 mod waits;
 

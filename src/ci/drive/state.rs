@@ -1,6 +1,7 @@
 //! [`State`]: the questions of a run, how far its processes have dealt with what they were sent, and its timeline. Values alone:
 //! no thread, no clock.
 
+use super::spread::Spread;
 use super::waits::OnMiss;
 use crate::ci::gates::{Ledger, Missed, Question};
 use crate::ci::report::{Happened, Moment, Timeline};
@@ -20,8 +21,10 @@ pub(super) struct State {
     pub(super) stirred: u64,
     /// What they have dealt with.
     pub(super) settled: u64,
+    pub(super) spread: Spread,
     pub(super) settling: SpanHistogram,
     pub(super) given_up: u64,
+    pub(super) gone: Vec<String>,
     pub(super) missed: Vec<Missed>,
     pub(super) timeline: Timeline,
     pub(super) began: Time<Steady>,
@@ -101,6 +104,12 @@ impl Asking<'_> {
             asked_at,
         };
         self.state.ledger.asked(topic, question);
+        let ledger = &self.state.ledger;
+        if ledger.is_open() {
+            self.state.spread.message(topic, ledger, self.now);
+        } else {
+            self.state.spread.waits();
+        }
     }
 
     /// The clock makes a step by this much.
@@ -111,5 +120,8 @@ impl Asking<'_> {
             asked_at: self.now,
         };
         self.state.ledger.ticked(tick, question);
+        if !self.state.ledger.is_open() {
+            self.state.spread.waits();
+        }
     }
 }

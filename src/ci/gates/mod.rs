@@ -18,10 +18,12 @@
 //! # Ok::<(), bagplay::ci::gates::InvalidGate>(())
 //! ```
 
+mod bursts;
 mod ledger;
 mod open_questions;
 mod rule;
 
+pub use bursts::{Burst, Bursts};
 pub use ledger::{Answered, Ledger, Limits, Missed, Tally};
 pub use open_questions::Question;
 pub use rule::{GateRule, InvalidGate, Matching, Trigger};

@@ -11,7 +11,8 @@ use bagplay::ci::report::{Check, Ended, FieldDifference, Kind, RunRecord, Verdic
 use bagplay::cli::{Exit, PlayArgs};
 use bagplay::untrusted::{Foreign, read_text};
 
-use super::once::{Happened, Setup};
+use super::once::Happened;
+use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 
 /// The name of the check that a recording can be judged at all.
@@ -124,8 +125,15 @@ impl Golden {
     }
 
     fn judge(&self, outputs: &Bag, happened: &Happened, record: &mut RunRecord) {
+        let has_failed = |check: &Check| check.verdict != Verdict::Passed;
         if self.is_updated {
-            record.checks.push(self.update(&happened.recording));
+            let check = if record.checks.iter().any(has_failed) {
+                let why = "the golden recording is not replaced, because the run has failed";
+                Check::new(Kind::Golden, self.name(), Verdict::Skipped, why)
+            } else {
+                self.update(&happened.recording)
+            };
+            record.checks.push(check);
             return;
         }
         let reference = match Bag::open(&[&self.path]) {

@@ -1,18 +1,20 @@
 //! Runs against programs under test, with verdicts: `play` with the flags of CI replay.
 
 mod begin;
+mod bursts;
 mod judges;
 mod once;
 mod ready;
 mod record;
 mod reports;
 pub(crate) mod scenario;
+mod setup;
 
 use std::path::Path;
 
 use bagplay::ci::isolation::{Earlier, RunFolder};
 use bagplay::ci::judge::repeat::Repeat;
-use bagplay::ci::report::{Ended, Outcome, Repeated};
+use bagplay::ci::report::{Check, Ended, Kind, Outcome, Repeated};
 use bagplay::cli::{Exit, OutputArgs, PlayArgs};
 
 use super::play::prepare;
@@ -20,8 +22,9 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
 use crate::app::supervise::join::receive_signals;
 use judges::Judges;
-use once::{Setup, play_once};
+use once::play_once;
 use record::{Span, name, record};
+use setup::Setup;
 
 /// Plays against the program under test, as often as is asked for, judges what it did, and writes the reports.
 pub(crate) fn run(
@@ -42,7 +45,7 @@ pub(crate) fn run(
     };
     let repetitions = args.ci.repeat.get();
     let (mut runs, mut repeated) = (Repeat::default(), Repeated::default());
-    let mut last = None;
+    let (mut last, mut first_failure) = (None, None);
     for repetition in 1..=repetitions {
         let inner = (repetitions > 1)
             .then(|| {
@@ -62,6 +65,10 @@ pub(crate) fn run(
             runs.add(judges::repetition(&record, &happened));
         }
         repeated.add(&record);
+        if record.exit_code != 0 {
+            let sentence = Outcome::of(&record).sentence;
+            first_failure.get_or_insert((repetition, record.exit_code, sentence));
+        }
         last = Some(record);
         // Another one would end in the same way, or nobody waits for it.
         if !is_complete {
@@ -72,8 +79,20 @@ pub(crate) fn run(
     let mut record = last.unwrap_or_default();
     if repetitions > 1 {
         judges::judge_repetitions(&setup, &runs, &mut record);
-        record.repeated = Some(repeated);
         record.exit_code = Outcome::of(&record).exit_code;
+        if let Some((number, code, why)) = first_failure {
+            let failed = repeated.failed;
+            let reason = format!(
+                "{failed} of {} runs failed; run {number}: {why}",
+                repeated.runs
+            );
+            let check = Check::failed(Kind::Repeat, "every repetition passes", reason);
+            record.checks.push(check);
+            if record.exit_code == 0 {
+                record.exit_code = code;
+            }
+        }
+        record.repeated = Some(repeated);
     }
     reports::write(args, output, &folder, &record)?;
     Ok(exit(record.exit_code))

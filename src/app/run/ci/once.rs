@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration as StdDuration;
 
 use anyhow::Context;
-use bagplay::bag::Bag;
 use bagplay::ci::child::{Child, ChildEnd, Program};
 use bagplay::ci::drive::{Desk, Drained, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
@@ -14,28 +13,20 @@ use bagplay::ci::report::{Input, Pacing};
 use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire};
 use bagplay::player::{Pace, Player};
 use bagplay::time::Speed;
-use crossbeam_channel::{Receiver, never};
+use crossbeam_channel::never;
 
 use super::begin::{close_loops, driven_topics, receive, settler, start_child, wire_options};
+use super::bursts::{depths, overflows};
 use super::ready::{Awaited, needs_ros};
+use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
 use crate::app::headless::progress_line::Subject;
-use crate::app::log::LogTarget;
 use crate::app::network::{Network, PlayOutput};
 use crate::app::run::play::source;
 use crate::app::supervise::join::begin;
 use crate::app::supervise::under_test::{UnderTest, exit_of};
 use crate::app::supervise::{Ended, Rules, Run, shutdown};
-
-/// What all repetitions of a run have in common.
-pub(super) struct Setup<'a> {
-    pub(super) args: &'a PlayArgs,
-    pub(super) bag: &'a Bag,
-    pub(super) plan: &'a Plan,
-    pub(super) signals: &'a Receiver<Exit>,
-    pub(super) log_target: &'a LogTarget,
-}
 
 /// What happened in one run.
 #[derive(Debug)]
@@ -138,13 +129,28 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         limit,
         (setup.signals, &under_test.ended),
     );
-    if let Err(not_ready) = ready {
-        let (ended, reason) = not_ready.ended(limit);
+    let overflows = match &ready {
+        Ok(()) => overflows(setup, &network),
+        Err(_) => Vec::new(),
+    };
+    rest.say(overflows.iter().map(|it| it.sentence(args.ci.spread)));
+    let not_ready = match ready {
+        Ok(()) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
+            let why = "a subscriber cannot keep the messages of a burst (--strict)";
+            Some((Ended::failed(Exit::Usage), why.to_owned()))
+        }
+        Ok(()) => None,
+        Err(not_ready) => Some(not_ready.ended(limit)),
+    };
+    if let Some((ended, reason)) = not_ready {
         tracing::error!("{reason}");
         under_test.reason = Some(reason);
         let happened = rest.finish(plan, &network, &desk, child, (ended, under_test.reason));
         shutdown::leave(network, out);
         return Ok(happened);
+    }
+    if args.ci.spread {
+        desk.spread(depths(&overflows));
     }
     rest.say(close_loops(&network, &plan, &transport));
     let running_child = child.as_ref().map(|(_, child)| child);

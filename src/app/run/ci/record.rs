@@ -56,6 +56,16 @@ pub(super) fn record(
     let tallies = happened.progress.tallies.iter();
     let gates = rules.zip(tallies).map(|(rule, tally)| gate(rule, tally));
     let mut notes = happened.notes.clone();
+    let gone = happened.progress.gone.join(", ");
+    if !gone.is_empty() {
+        notes.push(format!("processes under test ended during the run: {gone}"));
+    }
+    if happened.damaged > 0 {
+        let places = happened.damaged;
+        notes.push(format!(
+            "{places} places of the recording could not be read"
+        ));
+    }
     let recorded = happened.outputs.recorded.as_ref();
     notes.extend(recorded.iter().flat_map(|it| it.notes.clone()));
     let checks = checks(args, happened);
@@ -199,7 +209,12 @@ fn of_gate(
         OnMiss::Count(most) => most,
     };
     let reason = first.map(ToString::to_string).unwrap_or_default();
+    let is_complete = happened.ended.how == Ending::End;
     if tally.missed > most {
+        Check::failed(Kind::Gate, rule, reason)
+    } else if is_complete && tally.asked == 0 {
+        let reason =
+            "nothing was asked: no message of its topic was played, or no step of the clock made";
         Check::failed(Kind::Gate, rule, reason)
     } else if open > 0 {
         let reason = format!("the run ended while {open} of {} were open", tally.asked);
@@ -226,11 +241,15 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
         (Ending::End, _) if args.time.strict && happened.damaged > 0 => {
             check(Verdict::Error, "the recording is damaged (--strict)".into())
         }
+        (Ending::End, _) if happened.inputs.iter().all(|input| input.messages == 0) => {
+            check(Verdict::Error, "no message was played".into())
+        }
         (Ending::End, _) => check(Verdict::Passed, String::new()),
         (Ending::Interrupted, _) => check(Verdict::Skipped, "interrupted".into()),
         (_, Exit::Timeout) => check(Verdict::Failed, reason()),
         (_, Exit::Child) => check(Verdict::Skipped, reason()),
         (Ending::Stopped, _) => check(Verdict::Skipped, "it was stopped".into()),
+        (_, Exit::Usage) => check(Verdict::Error, reason()),
         _ => check(Verdict::Error, "the network was lost".into()),
     }
 }
