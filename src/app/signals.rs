@@ -60,7 +60,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                     let exit = *AT_ONCE.get_or_init(|| exit);
                     #[cfg(feature = "tui")]
                     restore_for_good();
-                    // They have process groups of their own, so nobody else would end them.
+                    // Programs under test are in process groups of their own: the terminal does not end them.
                     bagplay::ci::child::kill_all();
                     log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(exit.code().into());

@@ -23,8 +23,8 @@ pub(crate) fn begin(network: &Network, rules: Rules, plan: &mut Plan) -> Result<
     Ok(())
 }
 
-/// Begins to receive signals. To be called when the network was joined and before anybody is told: until then a signal simply
-/// ends the process, because there is nothing to clean up.
+/// Begins to receive signals. To be called after the network was joined and before the log says so. Before this call a signal
+/// ends the process at once, because there is nothing to clean up.
 pub(crate) fn receive_signals() -> Result<Receiver<Exit>, Failure> {
     signals::listen()
         .context("signals cannot be received")

@@ -30,5 +30,6 @@ impl Default for UnderTest {
 pub(crate) fn exit_of(trouble: &Trouble) -> Exit {
     match trouble {
         Trouble::Missed(_) | Trouble::Unsettled(_) => Exit::Timeout,
+        Trouble::Panicked => Exit::Failed,
     }
 }

@@ -60,10 +60,11 @@ impl Program {
     }
 
     /// The name by which it is shown: the last part of its path. Of `ros2 run PACKAGE NAME`, `ros2 launch PACKAGE FILE`
-    /// and `python3 FILE` what they start.
+    /// and `python3 FILE` what they start. `env` and its assignments are left out.
     pub fn name(&self) -> String {
+        let skipped = self.words_of_env();
         let word = |at: usize| {
-            let word = self.command.get(at)?;
+            let word = self.command.get(skipped + at)?;
             let last = Path::new(word).file_name().unwrap_or(word);
             Some(last.to_string_lossy().into_owned())
         };
@@ -78,6 +79,18 @@ impl Program {
         started
             .filter(|name| !name.starts_with('-'))
             .unwrap_or(first)
+    }
+
+    /// How many words of the command belong to an `env` before the program.
+    fn words_of_env(&self) -> usize {
+        if self.command.first().is_none_or(|first| first != "env") {
+            return 0;
+        }
+        let rest = self.command[1..].iter();
+        let assignments = rest.take_while(|word| word.to_string_lossy().contains('='));
+        let words = 1 + assignments.count();
+        // `env` without a program is a program itself.
+        if words < self.command.len() { words } else { 0 }
     }
 
     /// The words of its command line.

@@ -142,8 +142,11 @@ impl Desk {
         const LONGEST_QUIET: i64 = 25;
         let quiet = Duration::from(quiet);
         let from = (self.0.now)();
-        let mut state = self.state();
         loop {
+            if is_called_off() {
+                return Drained::CalledOff;
+            }
+            let state = self.state();
             if state.has_failed() {
                 return Drained::Troubled;
             }
@@ -160,10 +163,6 @@ impl Desk {
             let wait = if is_quiet { LOOK } else { left.min(LOOK) };
             let waited = self.0.changed.wait_timeout(state, wait);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
-            if is_called_off() {
-                return Drained::CalledOff;
-            }
-            state = self.state();
         }
     }
 

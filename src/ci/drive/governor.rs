@@ -46,13 +46,25 @@ impl Drop for Governor {
     fn drop(&mut self) {
         self.desk.end();
         if let Some(thread) = self.thread.take() {
-            // It has no result; if it panicked, the run has failed already.
+            // It has no result; if it panicked, its guard has failed the run.
             let _ = thread.join();
         }
     }
 }
 
+/// Fails the run if the thread panics: nobody else would open the gate.
+struct Guard<'a>(&'a Desk);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Trouble::Panicked);
+        }
+    }
+}
+
 fn govern(desk: &Desk, mut waiting: Option<Waiting>) {
+    let _guard = Guard(desk);
     // The pauses between two looks are short.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
     if let Some(Waiting { settler, .. }) = &mut waiting

@@ -38,6 +38,9 @@ pub enum Trouble {
     /// The processes do not settle.
     #[error("the program under test has {0}")]
     Unsettled(Unsettled),
+    /// The thread that governs the run panicked: a defect of this program.
+    #[error("the thread that governs the run panicked")]
+    Panicked,
 }
 
 /// How far a run has come.

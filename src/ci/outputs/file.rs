@@ -54,6 +54,12 @@ pub enum RecordError {
         /// The error from the writer.
         source: McapError,
     },
+    /// The thread that writes it panicked: a defect of this program.
+    #[error("the thread that writes {} panicked", Foreign::path(path))]
+    Panicked {
+        /// The file.
+        path: PathBuf,
+    },
     /// A thread could not be started.
     #[error(
         "the thread that writes {} cannot be started: {source}",

@@ -126,7 +126,12 @@ impl Recorder {
 
     /// Waits until all messages are written, and writes the index.
     pub fn finish(mut self) -> Recorded {
-        let mut recorded = self.end().unwrap_or_default();
+        let mut recorded = self.end().unwrap_or_else(|| Recorded {
+            error: Some(RecordError::Panicked {
+                path: self.path.clone(),
+            }),
+            ..Recorded::default()
+        });
         let refused = self.refused.lock();
         let refused = std::mem::take(&mut *refused.unwrap_or_else(PoisonError::into_inner));
         for (topic, count) in refused {

@@ -91,7 +91,7 @@ pub struct CiArgs {
     /// Compare the outputs with those of a recording
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub golden: Option<PathBuf>,
-    /// Tolerances of --golden and --repeat, by topic and field (TOML)
+    /// Tolerances of --golden, by topic and field (TOML)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub golden_rules: Option<PathBuf>,
     /// Replace the recording of --golden by the outputs of this run

@@ -11,7 +11,6 @@ use bagplay::ci::outputs::{AmentIndex, Definitions, OutputOptions, Outputs, Reco
 use bagplay::ci::settle::{LookError, Processes, Settler};
 use bagplay::cli::{Exit, Plan, PlayArgs, SourceStamp};
 use bagplay::decode::HeaderStamp;
-use bagplay::player::{Command, Transport};
 use bagplay::wire::{Session, SourceStamps, Which, WireOptions};
 
 use crate::app::failure::{Failure, OrExit};
@@ -118,19 +117,18 @@ pub(super) fn settler(args: &PlayArgs, child: Option<&Child>) -> Result<Option<W
     }))
 }
 
-/// Recorded topics that the system under test publishes, too, are muted: its nodes would receive both. Returns what to say
-/// about it.
-pub(super) fn close_loops(network: &Network, plan: &Plan, transport: &Transport) -> Vec<String> {
+/// Recorded topics that the system under test publishes, too, are not played: its nodes would receive both. Returns what to
+/// say about it.
+pub(super) fn close_loops(network: &Network, plan: &mut Plan) -> Vec<String> {
     let mut notes = Vec::new();
-    for chosen in &plan.chosen {
-        let Some(node) = network.publisher(&chosen.name) else {
-            continue;
-        };
-        // The player has not started: it takes its commands when it does.
-        let _ = transport.send(Command::Mute(chosen.id));
-        let name = &chosen.name;
-        notes.push(format!("{name} is not played, because {node} publishes it"));
-    }
+    plan.chosen.retain(|chosen| {
+        let publisher = network.publisher(&chosen.name);
+        if let Some(node) = &publisher {
+            let name = &chosen.name;
+            notes.push(format!("{name} is not played, because {node} publishes it"));
+        }
+        publisher.is_none()
+    });
     notes
 }
 

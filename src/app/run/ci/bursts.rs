@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bagplay::bag::{Direction, Selection, StartAt};
 use bagplay::ci::gates::{Burst, Bursts};
-use bagplay::cli::count;
+use bagplay::cli::{Plan, count};
 use bagplay::player::Pace;
 use bagplay::untrusted::Foreign;
 
@@ -22,10 +22,8 @@ pub(super) struct Overflow {
 
 /// The subscribers that may lose messages of a run with gates that is not in lockstep. It reads the recording once, from where
 /// playing starts. At a given rate messages come as they came on the robot, so nothing is looked for.
-pub(super) fn overflows(setup: &Setup<'_>, network: &Network) -> Vec<Overflow> {
-    let Setup {
-        args, bag, plan, ..
-    } = setup;
+pub(super) fn overflows(setup: &Setup<'_>, plan: &Plan, network: &Network) -> Vec<Overflow> {
+    let Setup { args, bag, .. } = setup;
     if args.ci.lockstep || args.ci.gate.is_empty() || plan.options.pace != Pace::Max {
         return Vec::new();
     }

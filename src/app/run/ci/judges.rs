@@ -8,7 +8,7 @@ use bagplay::ci::judge::compare::{Comparison, Rules, Updated, compare, update};
 use bagplay::ci::judge::expect::{Expectations, Judged};
 use bagplay::ci::judge::repeat::{Facts, GateFact, InputFact, Repeat, Repetition, Sent};
 use bagplay::ci::report::{Check, Ended, FieldDifference, Kind, RunRecord, Verdict};
-use bagplay::cli::{Exit, PlayArgs};
+use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::untrusted::{Foreign, read_text};
 
 use super::once::Happened;
@@ -66,7 +66,7 @@ impl Judges {
                 return;
             }
         };
-        let topics = played_topics(setup);
+        let topics = played_topics(setup, &happened.plan);
         let judged = Judged {
             outputs: &outputs,
             inputs: Some(setup.bag),
@@ -183,8 +183,13 @@ impl Golden {
 }
 
 /// Compares the outputs of all repetitions. `last` is the record of the last one, and from now on that of all.
-pub(super) fn judge_repetitions(setup: &Setup<'_>, runs: &Repeat, last: &mut RunRecord) {
-    let topics = played_topics(setup);
+pub(super) fn judge_repetitions(
+    setup: &Setup<'_>,
+    plan: &Plan,
+    runs: &Repeat,
+    last: &mut RunRecord,
+) {
+    let topics = played_topics(setup, plan);
     let sent = Sent {
         bag: setup.bag,
         topics: &topics,
@@ -215,8 +220,8 @@ pub(super) fn judge_repetitions(setup: &Setup<'_>, runs: &Repeat, last: &mut Run
     }
 }
 
-fn played_topics(setup: &Setup<'_>) -> Selection {
-    let topics = setup.plan.chosen.iter().map(|chosen| chosen.id);
+fn played_topics(setup: &Setup<'_>, plan: &Plan) -> Selection {
+    let topics = plan.chosen.iter().map(|chosen| chosen.id);
     Selection::of(topics, setup.bag)
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn run(
     let repetitions = args.ci.repeat.get();
     let (mut runs, mut repeated) = (Repeat::default(), Repeated::default());
     let (mut last, mut first_failure) = (None, None);
+    let mut played = plan.clone();
     for repetition in 1..=repetitions {
         let inner = (repetitions > 1)
             .then(|| {
@@ -69,8 +70,9 @@ pub(crate) fn run(
             let sentence = Outcome::of(&record).sentence;
             first_failure.get_or_insert((repetition, record.exit_code, sentence));
         }
+        played = happened.plan;
         last = Some(record);
-        // Another one would end in the same way, or nobody waits for it.
+        // A run that did not come to its end has no outputs to compare.
         if !is_complete {
             break;
         }
@@ -78,7 +80,7 @@ pub(crate) fn run(
     // There is at least one repetition.
     let mut record = last.unwrap_or_default();
     if repetitions > 1 {
-        judges::judge_repetitions(&setup, &runs, &mut record);
+        judges::judge_repetitions(&setup, &played, &runs, &mut record);
         record.exit_code = Outcome::of(&record).exit_code;
         if let Some((number, code, why)) = first_failure {
             let failed = repeated.failed;

@@ -130,7 +130,10 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         (setup.signals, &under_test.ended),
     );
     let overflows = match &ready {
-        Ok(()) => overflows(setup, &network),
+        Ok(()) => {
+            rest.say(close_loops(&network, &mut plan));
+            overflows(setup, &plan, &network)
+        }
         Err(_) => Vec::new(),
     };
     rest.say(overflows.iter().map(|it| it.sentence(args.ci.spread)));
@@ -152,7 +155,6 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     if args.ci.spread {
         desk.spread(depths(&overflows));
     }
-    rest.say(close_loops(&network, &plan, &transport));
     let running_child = child.as_ref().map(|(_, child)| child);
     let waiting = match settler(args, running_child) {
         Ok(waiting) => waiting,
@@ -221,13 +223,10 @@ struct Rest<'a> {
 impl Rest<'_> {
     /// Notes for the reports, which are also logged.
     fn say(&mut self, notes: impl IntoIterator<Item = String>) {
-        for note in notes {
-            tracing::warn!("{note}");
-            self.notes.push(note);
-        }
+        say(&mut self.notes, notes);
     }
 
-    /// Ends the program under test, then the recording.
+    /// Ends the recording, then the program under test: what it publishes when it is asked to end is no output of the run.
     fn finish(
         mut self,
         plan: Plan,
@@ -237,10 +236,11 @@ impl Rest<'_> {
         (ended, reason): (Ended, Option<String>),
     ) -> Happened {
         let inputs = inputs(network, &plan);
+        let outputs = self.outputs.finish();
         let grace = self.args.ci.grace.to_std();
         let child = child.map(|(program, child)| (program, child.end(grace)));
         let said = child.iter().flat_map(|(_, end)| end.notes());
-        self.say(said.collect::<Vec<_>>());
+        say(&mut self.notes, said);
         Happened {
             has_losses: inputs.iter().any(|input| input.lost > 0),
             inputs,
@@ -248,13 +248,20 @@ impl Rest<'_> {
             plan,
             pacing: self.pacing,
             progress: desk.progress(),
-            outputs: self.outputs.finish(),
+            outputs,
             recording: self.recording,
             child,
             ended,
             reason,
             notes: self.notes,
         }
+    }
+}
+
+fn say(notes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for note in more {
+        tracing::warn!("{note}");
+        notes.push(note);
     }
 }
 

@@ -14,19 +14,20 @@ use crate::app::failure::Failure;
 use crate::app::network::Network;
 use crate::app::supervise::Ended;
 
-/// How often it is looked for who is there.
+/// The time between two looks at the graph.
 const LOOK: StdDuration = StdDuration::from_millis(20);
-/// Without names: how long nobody may join any more before the system under test counts as complete.
+/// If no topic is named, the system under test counts as complete when no node has joined for this long.
 const QUIET: StdDuration = StdDuration::from_millis(500);
 
-/// Who has to be there.
+/// The subscribers and publishers that a run needs.
 #[derive(Debug)]
 pub(super) struct Awaited {
     /// Topics that have to have a subscriber.
     inputs: Vec<(TopicId, String)>,
     /// Topics that have to have a publisher.
     outputs: Vec<String>,
-    /// Nobody is named, and a program was started here: somebody has to subscribe, and then nobody may join for a while.
+    /// No topic is named, and there are processes under test: a node has to subscribe to some topic, and after that no other
+    /// node may join for a while.
     anybody: bool,
 }
 
@@ -42,7 +43,8 @@ pub(super) enum NotReady {
 }
 
 impl Awaited {
-    /// Those who are named by flags: the subscribers of questions and the publishers of answers, and others by name.
+    /// The subscribers of the questions of gates and of the topics of `--wait-for-subscribers`; the publishers of the answers
+    /// and of the topics of `--record-topics`.
     pub(super) fn of(args: &PlayArgs, plan: &Plan) -> Self {
         let questions: BTreeSet<&str> = args
             .ci
@@ -63,11 +65,13 @@ impl Awaited {
             .map(|(name, _)| name)
             .collect();
         let inputs: Vec<_> = inputs.map(|one| (one.id, one.name.clone())).collect();
+        let ci = &args.ci;
+        let has_processes = !ci.command.is_empty() || !ci.pid.is_empty() || ci.cgroup.is_some();
         let is_named = !inputs.is_empty() || !outputs.is_empty();
         Self {
             inputs,
             outputs: outputs.into_iter().collect(),
-            anybody: !is_named && !args.ci.command.is_empty(),
+            anybody: !is_named && has_processes,
         }
     }
 
@@ -102,7 +106,7 @@ impl Awaited {
         }
     }
 
-    /// Who is missing, in words.
+    /// The subscribers and publishers that are missing, as text.
     fn missing(&self, network: &Network, outputs: &Outputs) -> Option<String> {
         let inputs = self.inputs.iter();
         let inputs = inputs.filter(|(id, _)| !network.has_subscriber(*id));
@@ -123,7 +127,7 @@ impl Awaited {
     }
 }
 
-/// Who has joined, and since when nobody else has.
+/// The nodes that have joined, and when the last one did.
 #[derive(Default)]
 struct Joined {
     nodes: (Vec<String>, usize),
@@ -131,7 +135,7 @@ struct Joined {
 }
 
 impl Joined {
-    /// Whether nobody has joined for a while. To be asked again and again.
+    /// Whether no node has joined for a while. Each call looks at the graph.
     fn is_quiet(&mut self, network: &Network) -> bool {
         let nodes = network.joined();
         if nodes != self.nodes || self.since.is_none() {

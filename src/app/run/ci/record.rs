@@ -187,9 +187,8 @@ fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
     let has_ended = happened.ended.exit == Exit::Child;
     match &end.exit {
         _ if has_ended => failed(happened.reason.clone().unwrap_or_default()),
-        Some(exit) if exit.reached.is_some() || !(end.was_running || exit.is_success()) => {
-            failed(exit.to_string())
-        }
+        // A node runs until it is asked to end, whatever its exit code.
+        Some(exit) if exit.reached.is_some() || !end.was_running => failed(exit.to_string()),
         _ => Check::passed(Kind::Child, name),
     }
 }
@@ -249,7 +248,7 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
         (_, Exit::Timeout) => check(Verdict::Failed, reason()),
         (_, Exit::Child) => check(Verdict::Skipped, reason()),
         (Ending::Stopped, _) => check(Verdict::Skipped, "it was stopped".into()),
-        (_, Exit::Usage) => check(Verdict::Error, reason()),
+        _ if happened.reason.is_some() => check(Verdict::Error, reason()),
         _ => check(Verdict::Error, "the network was lost".into()),
     }
 }

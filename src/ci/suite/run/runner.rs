@@ -191,11 +191,10 @@ impl Runner {
 fn defaults(case: &Case) -> Vec<OsString> {
     let is_known = !case.command.is_empty() || case.has("pid") || case.has("cgroup");
     let lockstep = (cfg!(target_os = "linux") && is_known).then_some("--lockstep");
-    ["--isolated"]
-        .into_iter()
-        .chain(lockstep)
-        .map(OsString::from)
-        .collect()
+    // Processes that run already cannot be told of another router.
+    let isolated = (!case.command.is_empty()).then_some("--isolated");
+    let flags = isolated.into_iter().chain(lockstep);
+    flags.map(OsString::from).collect()
 }
 
 struct State<'a> {

@@ -169,7 +169,7 @@ pub const FLAG_KEYS: &[Key] = &[
     key(
         "isolated",
         Shape::Switch,
-        "A router of its own; in a suite `true` unless it is set",
+        "A router of its own; in a suite `true` for a scenario with a `command` unless it is set",
     ),
     key("listen", Shape::List, "As the flag"),
     key(
