@@ -120,6 +120,9 @@ def main():
     parser.add_argument("--close-stdout", action="store_true")
     parser.add_argument("--flood-stdout", action="store_true")
     parser.add_argument("--ignore-term", action="store_true")
+    parser.add_argument("--quit-at", type=int, help="exit with code 0 at this one")
+    parser.add_argument("--farewell", action="store_true", help="a last answer when it is asked to end")
+    parser.add_argument("--odom", action="store_true", help="publish /odom, too")
     arguments = parser.parse_args()
     if arguments.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -143,6 +146,7 @@ def main():
     answer = Publisher(session, domain, "/answer", 10, *answer_type)
     extra = Publisher(session, domain, TEXT.name, 12) if arguments.extra else None
     timer = None if arguments.no_timer else Publisher(session, domain, "/timer", 11)
+    odom = Publisher(session, domain, "/odom", 13) if arguments.odom else None
     shown = [0]
     count = [0]
 
@@ -151,6 +155,8 @@ def main():
         count[0] += 1
         if number == 0 and not arguments.close_stdout:
             print(json.dumps({"first": payload.hex()}), flush=True)
+        if number == arguments.quit_at:
+            os._exit(0)
         if number == arguments.crash_at:
             os.kill(os.getpid(), signal.SIGSEGV)
             # Another thread may be the one that takes the signal.
@@ -195,7 +201,15 @@ def main():
     def hashes(dds):
         return [CLOCK.hash] if dds == CLOCK.dds_type else [os.environ["IMU_HASH"]]
 
-    keep = []
+    if arguments.farewell:
+
+        def say_farewell(*_):
+            answer.put(HEADER + string("farewell"))
+            session.close()
+            os._exit(0)
+
+        signal.signal(signal.SIGTERM, say_farewell)
+    keep = [odom]
     if not arguments.deaf:
         subscribe(1, "/clock", CLOCK.dds_type, clock)
         subscribe(2, "/imu", IMU_DDS, lambda sample: executor.add(sample.payload.to_bytes()))

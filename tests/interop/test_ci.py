@@ -301,6 +301,24 @@ def test_junit_and_json_agree(run, tmp_path, differs):
     assert sent == {INPUT: 60}
 
 
+# What belongs to a run
+
+
+def test_what_is_published_when_the_program_is_asked_to_end_is_no_output(run, demo):
+    case = run("--lockstep", command=node("--farewell"), end="+0.3s")
+    assert case.exit == DONE, case.stderr
+    assert len(case.texts("/answer")) == len(inputs(demo, 0.3))
+    assert "farewell" not in case.texts("/answer")
+
+
+def test_a_recorded_topic_that_the_program_publishes_is_not_played(run, demo):
+    case = run("--lockstep", "--topics", "/odom", command=node("--odom"), end="+0.3s")
+    assert case.exit == DONE, case.stderr
+    case.says("/odom is not played, because /ci_node publishes it")
+    assert [topic["topic"] for topic in case.report["inputs"]] == ["/imu"]
+    assert len(case.texts("/answer")) == len(inputs(demo, 0.3))
+
+
 # Bursts
 
 

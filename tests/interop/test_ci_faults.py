@@ -56,6 +56,14 @@ def test_a_program_that_fails_before_the_run_begins(run, flags):
     assert any("it is broken" in line for line in case.report["child"]["tail"])
 
 
+@pytest.mark.parametrize("flags", [GATE, ("--lockstep",), ()], ids=["gate", "lockstep", "neither"])
+def test_a_program_that_ends_early_with_code_0(run, flags):
+    case = run(*flags, command=node("--quit-at", "5"))
+    assert case.exit == CHILD, case.stderr
+    assert check(case, "child")["verdict"] == "failed"
+    assert case.report["child"]["ended"] == "exit code 0"
+
+
 # It does not answer
 
 

@@ -206,6 +206,9 @@ mod tests {
             (&["ros2", "topic"], "ros2"),
             (&["python3", "/x/node.py", "1"], "node.py"),
             (&["python3", "-m", "node"], "python3"),
+            (&["env", "A=1", "B=2", "python3", "/x/node.py"], "node.py"),
+            (&["env"], "env"),
+            (&["env", "A=1"], "env"),
             (&[], ""),
         ] {
             assert_eq!(program(words).name(), name, "{words:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros::{Durability, History, Qos, Reliability};
-use bagplay::wire::{Gid, Token};
+use bagplay::wire::{Gid, SourceStamps, Token};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 use zenoh::sample::Sample;
@@ -63,6 +63,26 @@ fn a_volatile_topic_arrives_with_sequence_and_gid() {
 }
 
 /// As `rmw_zenoh` subscribes to a latched topic.
+/// The source times of messages with log time 5.
+#[test]
+fn source_timestamps_show_the_wall_time_or_the_log_time() {
+    for (stamps, is_log) in [(SourceStamps::Wall, false), (SourceStamps::Log, true)] {
+        let (session, events, endpoint) = router(|options| options.source_stamps = stamps);
+        let (mut output, _) = session
+            .advertise(&[played(3, "/chatter", None)], None)
+            .unwrap();
+        let node = peer(&endpoint);
+        let key = format!("0/chatter/{STRING}/{STRING_HASH}");
+        let (_subscriber, samples) = subscribe(&node, &key);
+        events.wait_for_match();
+        output.message(&message(3, payload(0, 8)), Occasion::Due);
+        let sample = take(&samples);
+        let attachment = sample.attachment().expect("an attachment").to_bytes();
+        let time = i64::from_le_bytes(attachment[8..16].try_into().unwrap());
+        assert_eq!(time == 5, is_log, "{stamps:?}: {time}");
+    }
+}
+
 fn late_joiner(node: &zenoh::Session, depth: usize) -> Vec<u32> {
     let (tell, samples) = bounded(1000);
     let key = format!("0/map/{STRING}/{STRING_HASH}");
