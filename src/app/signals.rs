@@ -62,6 +62,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                     restore_for_good();
                     // Programs under test are in process groups of their own: the terminal does not end them.
                     bagplay::ci::child::kill_all();
+                    bagplay::ci::suite::kill_all();
                     log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(exit.code().into());
                 }

@@ -26,7 +26,9 @@ pub struct Driven<O> {
     ticks: Ticks,
     /// What was added to log time to get the time of the clock.
     shift: Duration,
-    generation: Option<u64>,
+    segment: Option<Segment>,
+    /// The farthest time of this generation: a message of an earlier time is played there.
+    reached: Option<Time<Ros>>,
 }
 
 /// The steps of the clock that are questions.
@@ -68,13 +70,24 @@ impl<O> Driven<O> {
                 shown: None,
             },
             shift,
-            generation: None,
+            segment: None,
+            reached: None,
         }
     }
 
     /// The other output.
     pub fn into_inner(self) -> O {
         self.inner
+    }
+
+    /// The time at which something of time `t` is played: in a generation, playback never runs against its direction.
+    fn played_at(&mut self, t: Time<Ros>) -> Time<Ros> {
+        let at = match (self.reached, self.segment) {
+            (Some(reached), Some(segment)) if segment.is_before(t, reached) => reached,
+            _ => t,
+        };
+        self.reached = Some(at);
+        at
     }
 
     fn topic(&self, id: TopicId) -> Option<&DrivenTopic> {
@@ -84,15 +97,15 @@ impl<O> Driven<O> {
 
 impl<O: Output> Output for Driven<O> {
     fn segment(&mut self, segment: &Segment) {
-        let generation = segment.generation();
-        if self.generation.replace(generation) != Some(generation) {
-            self.ticks.shown = None;
+        let before = self.segment.replace(*segment);
+        if before.is_none_or(|before| before.generation() != segment.generation()) {
+            (self.ticks.shown, self.reached) = (None, None);
         }
         self.inner.segment(segment);
     }
 
     fn clock(&mut self, time: Time<Ros>) {
-        let at = time.saturating_add(-self.shift);
+        let at = self.played_at(time.saturating_add(-self.shift));
         let ticks = &mut self.ticks;
         self.desk.sends(at, |asking| {
             for span in ticks.reached(at) {
@@ -104,11 +117,17 @@ impl<O: Output> Output for Driven<O> {
     }
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        let asks = occasion == Occasion::Due;
+        // A refill is from before the position.
+        let at = if asks {
+            self.played_at(message.key.time)
+        } else {
+            self.reached.unwrap_or(message.key.time)
+        };
         let Some(topic) = self.topic(message.topic) else {
             return self.inner.message(message, occasion);
         };
-        let asks = occasion == Occasion::Due;
-        self.desk.sends(message.key.time, |asking| {
+        self.desk.sends(at, |asking| {
             if asks {
                 let stamp = topic.stamp.and_then(|it| it.read(&message.payload));
                 asking.message(&topic.name, message.key.time, stamp);

@@ -89,7 +89,7 @@ impl fmt::Display for Missed {
             }
             Trigger::Tick(span) => write!(
                 f,
-                "the step of the clock to {log_time} (step {} of {span})",
+                "the step of the clock to {log_time} (step {} of {span}, counted from where playing starts)",
                 self.number
             )?,
         }

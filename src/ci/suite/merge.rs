@@ -116,18 +116,28 @@ pub fn merge(files: &[ShardFile]) -> Result<Merged, MergeError> {
         problems.push(format!("shard {shard} of {} is missing", header.shards));
     }
     let mut runs = Vec::with_capacity(header.cases.len());
+    let mut left_out = Vec::new();
     for case in &header.cases {
         let run = if let Some(attempts) = records.get(case.name.as_str()) {
             judged(case, attempts)
         } else {
             let state = states.get(&case.shard).copied().unwrap_or(State::Missing);
             let (run, reason) = state.not_run(case, header.shards);
-            if state != State::FailFast {
-                problems.push(format!("{}: {reason}", Foreign::text(&case.name)));
+            let name = Foreign::text(&case.name).to_string();
+            if state == State::FailFast {
+                left_out.push(name);
+            } else {
+                problems.push(format!("{name}: {reason}"));
             }
             run
         };
         runs.push(run);
+    }
+    // Cases were left out because another one had failed, and in another attempt that one has passed.
+    let codes = runs.iter().map(|run| run.exit_code);
+    if worst_exit(codes) == 0 && !left_out.is_empty() {
+        let names = left_out.join(", ");
+        problems.push(format!("not run, although no case has failed: {names}"));
     }
     let incomplete = (!problems.is_empty()).then_some(FAILED);
     let exit = worst_exit(runs.iter().map(|run| run.exit_code).chain(incomplete));

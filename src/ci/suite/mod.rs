@@ -20,7 +20,7 @@ pub use error::SuiteError;
 pub use exit_class::{ExitClass, worst_exit};
 pub use merge::{MergeError, Merged, merge};
 pub use repetitions::fold;
-pub use run::{Event, Finished, Runner, RunnerError};
+pub use run::{Event, Finished, Runner, RunnerError, kill_all};
 pub use shard::{
     Cut, InvalidPartition, Partition, PartitionArg, PartitionError, Plan, Timings, TimingsError,
     Weights, attempt, plan,

@@ -9,7 +9,7 @@ use bagplay::ci::drive::{Desk, Drained, Drive, Driven, DrivenTopic, Governor, On
 use bagplay::ci::gates::{GateRule, Ledger, Limits};
 use bagplay::output::{Delivery, Event, Occasion, Output, Recording};
 use bagplay::player::{Before, ClockOptions, Options, Pace, Player, Report, Source};
-use bagplay::time::{Duration, Ros, Segment, Speed, Time};
+use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::machine::transcript::{NAMES, cue, messages, options, ros, span};
@@ -287,9 +287,8 @@ impl Output for Full {
     }
 }
 
-#[test]
-fn a_message_that_was_not_sent_is_no_question() {
-    let player = Player::new();
+/// A desk without a run, and an output that drops everything.
+fn alone(player: &Player) -> (Desk, Driven<Full>) {
     let now = player.transport();
     let rules: Vec<GateRule> = vec!["/a -> /out".parse().unwrap()];
     let limits = Limits {
@@ -307,7 +306,7 @@ fn a_message_that_was_not_sent_is_no_question() {
         name: "/a".into(),
         stamp: None,
     })];
-    let mut out = Driven::new(
+    let out = Driven::new(
         Full,
         desk.clone(),
         topics,
@@ -315,6 +314,37 @@ fn a_message_that_was_not_sent_is_no_question() {
         ros(1000),
         Duration::ZERO,
     );
+    (desk, out)
+}
+
+#[test]
+fn an_output_belongs_to_the_time_at_which_playback_is() {
+    let player = Player::new();
+    let (desk, mut out) = alone(&player);
+    let range = TimeRange::between(ros(1000), ros(2000));
+    let segment = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
+    out.segment(&segment);
+    let place = || desk.place().get();
+    assert_eq!(place(), ros(1000));
+    // The third is out of order: it is played at the time of the second.
+    let all = messages(&[1100, 1500, 1200]);
+    for (message, expected) in all.iter().zip([1100, 1500, 1500]) {
+        out.message(message, Occasion::Due);
+        assert_eq!(place(), ros(expected));
+    }
+    out.segment(&segment.seek(ros(1050)));
+    out.clock(ros(1050));
+    assert_eq!(place(), ros(1050));
+    out.message(&all[2], Occasion::Refill);
+    assert_eq!(place(), ros(1050), "a refill does not move playback");
+    out.message(&all[0], Occasion::Due);
+    assert_eq!(place(), ros(1100));
+}
+
+#[test]
+fn a_message_that_was_not_sent_is_no_question() {
+    let player = Player::new();
+    let (desk, mut out) = alone(&player);
     let message = &messages(&[1000])[0];
     assert_eq!(message.topic, TopicId(0));
     out.message(message, Occasion::Due);

@@ -27,6 +27,9 @@ case $1 in
     hang) trap 'say 143 interrupted skipped' TERM
         echo >"$2"
         while :; do sleep 0.05; done ;;
+    stay) trap '' TERM
+        echo $$ >"$2.new" && mv "$2.new" "$2"
+        while :; do sleep 0.05; done ;;
 esac
 "#;
 
@@ -202,6 +205,34 @@ fn with_sigterm_the_runs_end_and_the_report_says_interrupted() {
         .assert()
         .code(143)
         .stderr(contains("c: not run: shard 1 of 1 was interrupted before"));
+}
+
+#[test]
+fn a_second_signal_ends_the_suite_at_once_and_leaves_no_run() {
+    let place = Place::new(&[]);
+    let sign = place.file("sign");
+    let text = format!(
+        "bags = 'demo.mcap'\ncommand = ['stay', '{}']",
+        sign.to_str().unwrap()
+    );
+    fs::write(place.file("suite/a.toml"), text).unwrap();
+    let mut play = play_process();
+    play.current_dir(place.0.path())
+        .args(["suite", "suite", "--runner", "./stand-in"])
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut play = play.spawn().unwrap();
+    until("the case runs", || sign.exists());
+    let run = fs::read_to_string(&sign).unwrap();
+    let run = PathBuf::from(format!("/proc/{}/cmdline", run.trim()));
+    let is_running = || fs::read(&run).is_ok_and(|words| !words.is_empty());
+    assert!(is_running());
+    // Signals of one kind that arrive together count as one.
+    signal("-INT", &play);
+    signal("-TERM", &play);
+    assert!([130, 143].map(Some).contains(&play.wait().unwrap().code()));
+    until("the run has ended", || !is_running());
 }
 
 #[test]

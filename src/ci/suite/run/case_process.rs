@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,21 @@ use crossbeam_channel::Sender;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use super::descendants::kill_tree;
+
+/// The processes of cases that run.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<Pid>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills the runs of all cases with everything that they have started, and waits for nothing: for a process that must end at
+/// once.
+pub fn kill_all() {
+    for pid in running().iter() {
+        kill_tree(*pid);
+    }
+}
 
 /// The process of one run, which runs or has ended.
 #[derive(Debug)]
@@ -80,6 +96,7 @@ impl CaseProcess {
             .process_group(0)
             .spawn()?;
         let pid = Pid::from_child(&child);
+        running().push(pid);
         let process = Self {
             child,
             pid,
@@ -131,11 +148,13 @@ impl CaseProcess {
 
     /// How it has ended.
     pub(super) fn wait(&mut self) -> io::Result<ExitStatus> {
+        // While it is listed, its number is that of no other process: it is taken off before it is waited for.
+        running().retain(|pid| *pid != self.pid);
         self.child.wait()
     }
 
     fn kill_and_wait(mut self) {
         kill_tree(self.pid);
-        let _ = self.child.wait();
+        let _ = self.wait();
     }
 }

@@ -5,4 +5,5 @@ mod descendants;
 mod outcome;
 mod runner;
 
+pub use case_process::kill_all;
 pub use runner::{Event, Finished, Runner, RunnerError};

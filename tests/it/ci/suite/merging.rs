@@ -142,6 +142,27 @@ fn cases_that_fail_fast_left_out_are_skipped_and_the_failure_decides() {
     assert_eq!(merged.runs[2].checks[0].verdict, Verdict::Skipped);
 }
 
+/// The first attempt was killed after `c0` had passed; in the second, `c0` failed for another reason and the rest was left out.
+#[test]
+fn a_case_that_was_never_run_fails_although_no_case_has_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), header(1, 1), &[("c0", 0)], None);
+    write(dir.path(), header(1, 1), &[("c0", 1)], Some(Why::FailFast));
+    write(
+        dir.path(),
+        header(2, 1),
+        &[("c1", 0), ("c3", 0)],
+        Some(Why::Complete),
+    );
+    let merged = merged(dir.path()).unwrap();
+    assert_eq!(merged.exit, 1, "{:?}", codes(&merged));
+    assert!(merged.runs.iter().all(|run| run.exit_code == 0));
+    assert_eq!(
+        merged.problems,
+        ["not run, although no case has failed: c2"]
+    );
+}
+
 #[test]
 fn the_last_attempt_counts_but_does_not_hide_a_failure() {
     let dir = tempfile::tempdir().unwrap();
