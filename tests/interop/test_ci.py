@@ -319,6 +319,13 @@ def test_a_recorded_topic_that_the_program_publishes_is_not_played(run, demo):
     assert len(case.texts("/answer")) == len(inputs(demo, 0.3))
 
 
+def test_the_report_of_repetitions_names_a_recording_that_is_kept(run):
+    case = run("--lockstep", "--repeat", "3", command=node(), end="+0.2s")
+    assert case.exit == DONE, case.stderr
+    assert case.report["files"]["outputs"] == "run-1/outputs.mcap"
+    assert (case.folder / "run" / "run-1/outputs.mcap").is_file()
+
+
 # Bursts
 
 

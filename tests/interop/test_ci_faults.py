@@ -95,6 +95,14 @@ def test_one_answer_that_is_missing(run):
     assert "message 7 of /imu" in check(counted, "gate")["reason"]
 
 
+def test_a_repetition_that_fails_does_not_end_the_others(run):
+    gate = ("--gate", "/imu -> /answer within 0.5s")
+    case = run(*gate, "--repeat", "3", command=node("--skip", "5"))
+    assert case.exit == TIMEOUT, case.stderr
+    assert (case.report["repeated"]["runs"], case.report["repeated"]["failed"]) == (3, 3)
+    case.says("3 of 3 runs failed; run 1:", "was not answered by /answer")
+
+
 def test_answers_with_a_stamp_from_before_their_question(run, demo):
     right = run(*BY_STAMP, command=node("--echo", "0"), end="+0.3s")
     assert right.exit == DONE, right.stderr

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Selection};
+use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::judge::compare::{Comparison, Rules, Updated, compare, update};
 use bagplay::ci::judge::expect::{Expectations, Judged};
 use bagplay::ci::judge::repeat::{Facts, GateFact, InputFact, Repeat, Repetition, Sent};
@@ -223,6 +224,18 @@ pub(super) fn judge_repetitions(
 fn played_topics(setup: &Setup<'_>, plan: &Plan) -> Selection {
     let topics = plan.chosen.iter().map(|chosen| chosen.id);
     Selection::of(topics, setup.bag)
+}
+
+/// Of the recordings with equal outputs the first is kept: the record of all repetitions names that one.
+pub(super) fn name_kept_outputs(folder: &RunFolder, runs: &Repeat, record: &mut RunRecord) {
+    let groups = runs.groups();
+    let mut own = groups
+        .iter()
+        .filter(|group| record.digest.as_deref() == Some(group.digest));
+    if let Some(kept) = own.next().and_then(|group| group.runs.first()) {
+        let name = folder.relative(&kept.outputs);
+        record.files.insert("outputs".into(), name);
+    }
 }
 
 /// A run that came to its end, to be compared with others.

@@ -62,6 +62,10 @@ pub(crate) fn run(
         judges.judge(&setup, &happened, &mut record);
         record.exit_code = Outcome::of(&record).exit_code;
         let is_complete = record.ended == Ended::Complete;
+        // What fails at an input may pass the next time; what failed before the first one fails again.
+        let has_begun = record.inputs.iter().any(|input| input.messages > 0);
+        let is_verdict = matches!(happened.ended.exit, Exit::Timeout | Exit::Child);
+        let is_worth_repeating = is_complete || (is_verdict && has_begun);
         if is_complete {
             runs.add(judges::repetition(&record, &happened));
         }
@@ -72,8 +76,7 @@ pub(crate) fn run(
         }
         played = happened.plan;
         last = Some(record);
-        // A run that did not come to its end has no outputs to compare.
-        if !is_complete {
+        if !is_worth_repeating {
             break;
         }
     }
@@ -81,6 +84,7 @@ pub(crate) fn run(
     let mut record = last.unwrap_or_default();
     if repetitions > 1 {
         judges::judge_repetitions(&setup, &played, &runs, &mut record);
+        judges::name_kept_outputs(&folder, &runs, &mut record);
         record.exit_code = Outcome::of(&record).exit_code;
         if let Some((number, code, why)) = first_failure {
             let failed = repeated.failed;
