@@ -25,6 +25,7 @@ pub use index::file::file_index::IndexOrigin;
 pub use index::topic::{Schema, Topic};
 pub use message::{Key, Message, TopicId};
 pub use open::error::BagError;
+pub use open::file_pool::file_identity;
 pub use open::metadata::{CompressionMode, Metadata, MetadataError, MetadataTopic};
 pub use open::natural_order::Missing;
 pub use open::options::{MessageOrder, Opening, Progress};

@@ -11,6 +11,7 @@ pub use args::argv::{spread_lists, verb_first};
 pub use args::ci_flags::{CiArgs, SourceStamp};
 pub use args::flags::*;
 pub use args::follow_flags::FollowArgs;
+pub use args::given::Given;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire,
@@ -25,6 +26,7 @@ pub use args::when::{Unreadable, When, WhenRange, parse_size, parse_span};
 pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
+pub use plan::files::{Overwrites, check_written};
 pub use plan::select::{Chosen, SelectError, choose, ids_of};
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use report::check::Check;

@@ -61,6 +61,19 @@ impl Identity {
     }
 }
 
+/// Device and inode of a file, in the form of [`ReadAt::identity`]; links to one file have the same.
+///
+/// # Errors
+/// It cannot be looked at, for example because it is not there.
+pub fn file_identity(path: &Path) -> io::Result<String> {
+    let facts = std::fs::metadata(path)?;
+    Ok(identity_text(facts.dev(), facts.ino()))
+}
+
+fn identity_text(device: u64, inode: u64) -> String {
+    format!("file {device} {inode}")
+}
+
 #[derive(Debug, Default)]
 struct Slot(Mutex<Option<Arc<File>>>);
 
@@ -143,7 +156,7 @@ impl ReadAt for Pooled {
 
     fn identity(&self) -> String {
         let Identity { device, inode, .. } = self.identity;
-        format!("file {device} {inode}")
+        identity_text(device, inode)
     }
 
     fn cost(&self) -> Cost {

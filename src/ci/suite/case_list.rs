@@ -133,11 +133,29 @@ impl CaseList {
                 missing.push((case.name.clone(), file.to_owned()));
             }
         }
-        if missing.is_empty() {
-            Ok(())
-        } else {
-            Err(SuiteError::Missing(missing))
+        if !missing.is_empty() {
+            return Err(SuiteError::Missing(missing));
         }
+        if makes_golden {
+            self.check_references()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses cases that would write one reference: the last one would decide.
+    fn check_references(&self) -> Result<(), SuiteError> {
+        let mut cases = BTreeMap::new();
+        for case in &self.cases {
+            for golden in case.values("golden") {
+                if let Some(other) = cases.insert(golden, &case.name) {
+                    return Err(SuiteError::SameGolden {
+                        file: golden.into(),
+                        cases: [other.clone(), case.name.clone()],
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -42,6 +42,19 @@ pub enum SuiteError {
         /// The files of their scenarios.
         files: [PathBuf; 2],
     },
+    /// Two cases would write the same reference.
+    #[error(
+        "the cases `{}` and `{}` have the same `golden`, {}; hint: put `${{PARAMETER}}` into its name",
+        Foreign::text(&cases[0]),
+        Foreign::text(&cases[1]),
+        Foreign::path(file)
+    )]
+    SameGolden {
+        /// The file of the reference.
+        file: PathBuf,
+        /// The names of the cases.
+        cases: [String; 2],
+    },
     /// There are too many cases or files.
     #[error("a suite has at most {most} cases and files")]
     TooMany {

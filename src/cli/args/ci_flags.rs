@@ -18,7 +18,7 @@ use crate::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "CI replay")]
 pub struct CiArgs {
-    /// Read recordings, flags and the program under test from a scenario (TOML); flags given here are added
+    /// Read recordings, flags and the program under test from a scenario (TOML); what is given here replaces what it has
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub scenario: Option<PathBuf>,
     /// The program under test, which is started and ended
@@ -95,7 +95,7 @@ pub struct CiArgs {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub golden_rules: Option<PathBuf>,
     /// Replace the recording of --golden by the outputs of this run
-    #[arg(long, requires = "golden", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub update_golden: bool,
     /// Run this many times and compare the outputs
     #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
@@ -145,12 +145,36 @@ impl CiArgs {
             || !self.record_topics.is_empty()
             || !self.expect.is_empty()
             || self.golden.is_some()
+            || self.update_golden
             || self.repeat.get() > 1
             || self.isolated
             || self.run_dir.is_some()
             || [&self.junit, &self.report, &self.markdown, &self.html]
                 .iter()
                 .any(|file| file.is_some())
+    }
+}
+
+impl CiArgs {
+    /// Why these flags cannot be used together. What a scenario has is not known here.
+    pub(crate) fn refused(&self) -> Option<&'static str> {
+        if self.scenario.is_some() {
+            return None;
+        }
+        let has_program = !self.command.is_empty() || !self.pid.is_empty() || self.cgroup.is_some();
+        if self.lockstep && !has_program {
+            return Some(
+                "--lockstep waits for a program under test, and there is none: name its command line after `--`, or \
+                 processes that run with --pid or --cgroup",
+            );
+        }
+        if self.isolated && (!self.pid.is_empty() || self.cgroup.is_some()) {
+            return Some(
+                "--isolated makes a network of its own, and processes that run already (--pid, --cgroup) are not in it",
+            );
+        }
+        (self.update_golden && self.golden.is_none())
+            .then_some("--update-golden replaces the recording of --golden, and there is none")
     }
 }
 

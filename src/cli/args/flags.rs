@@ -64,6 +64,7 @@ impl Cli {
             .map_err(|error| printable(error, &mut command))?;
         let follow = &cli.play.follow;
         let refused = follow.refused(cli.play.wire.wire);
+        let refused = refused.or_else(|| cli.play.ci.refused());
         if let Some(why) = cli.play.ros.refused().or(refused) {
             return Err(command.error(ErrorKind::ArgumentConflict, why));
         }

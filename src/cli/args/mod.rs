@@ -4,6 +4,7 @@ pub(super) mod argv;
 pub(super) mod ci_flags;
 pub(super) mod flags;
 pub(super) mod follow_flags;
+pub(super) mod given;
 pub(super) mod printable;
 pub(super) mod ros_flags;
 pub(super) mod values;

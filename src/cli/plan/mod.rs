@@ -2,6 +2,7 @@
 
 pub(super) mod ci;
 pub(super) mod clock_server;
+pub(super) mod files;
 pub(super) mod kinds;
 pub(super) mod select;
 

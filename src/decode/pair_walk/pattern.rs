@@ -17,6 +17,11 @@ impl Wildcard {
         Self(text.into())
     }
 
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Whether it stands for this name as a whole.
     pub fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());

@@ -337,6 +337,12 @@ fn tolerances_and_ignored_fields_hold_for_the_paths_they_name() {
         notes,
         ["rule 1: `pose.covarance` names no field that is compared"]
     );
+    let unused = "[[rule]]\ntopics = ['/odm', '/od*']\nabsolute = 1";
+    let notes = compared(&odometry(), &a, &a, unused).notes;
+    assert_eq!(
+        notes,
+        ["rule 1: `/odm` names no topic of the two recordings"]
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::path::Path;
 use bagplay::ci::isolation::{Earlier, RunFolder};
 use bagplay::ci::judge::repeat::Repeat;
 use bagplay::ci::report::{Check, Ended, Kind, Outcome, Repeated};
-use bagplay::cli::{Exit, OutputArgs, PlayArgs};
+use bagplay::cli::{Exit, OutputArgs, PlayArgs, check_written};
 
 use super::play::prepare;
 use crate::app::failure::{Failure, OrExit};
@@ -34,6 +34,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let judges = Judges::read(args)?;
     let (bag, plan) = prepare(args, log_target)?;
+    check_written(args, bag.files()).or_exit(Exit::Usage)?;
     let folder = run_folder(args)?;
     let signals = receive_signals()?;
     let setup = Setup {

@@ -1,18 +1,18 @@
 //! `play --scenario FILE`: the file becomes the words of a command line.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use bagplay::ci::suite::scenario::Scenario;
-use bagplay::cli::{Cli, Exit};
+use bagplay::cli::{Cli, Exit, Given};
 use bagplay::untrusted::Foreign;
 
 use crate::app::failure::{Failure, OrExit};
 
-const FLAG: &str = "--scenario";
-
-/// The command line of a scenario and of the other words that were given, the program's name first.
+/// The command line of a scenario and of the other words that were given, the program's name first. What is given replaces
+/// what the scenario has.
 pub(crate) fn command_line(
     file: &Path,
     run_dir: Option<&PathBuf>,
@@ -30,7 +30,19 @@ pub(crate) fn command_line(
         tracing::warn!("the timeout of a scenario is a limit of play suite: this run has none");
     }
     let run_dir = run_dir.map_or(Path::new("."), PathBuf::as_path);
-    let words = case.words(run_dir, &others(given));
+    // The words were read once, to find the scenario among them.
+    let given = Given::read(given).or_exit(Exit::Usage)?;
+    let mut case = case.clone().without(&given.flags);
+    if given.has_bags {
+        case.bags.clear();
+    }
+    if given.has_command {
+        (case.command, case.env) = (Vec::new(), BTreeMap::new());
+    }
+    let mut words = case.words(run_dir, &[]);
+    let command = words.iter().position(|word| word == "--");
+    let command = words.split_off(command.unwrap_or(words.len()));
+    let words = words.into_iter().chain(given.words).chain(command);
     let program = OsString::from("play");
     let cli = Cli::read([program].into_iter().chain(words));
     cli.map_err(|error| {
@@ -40,21 +52,6 @@ pub(crate) fn command_line(
         let file = Foreign::path(file);
         Failure::new(Exit::Usage, anyhow!("{file}: {}", Foreign::text(reason)))
     })
-}
-
-/// The words without the name of the program and without the scenario.
-fn others(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut words = given.into_iter().skip(1);
-    let mut others = Vec::new();
-    while let Some(word) = words.next() {
-        let text = word.to_string_lossy();
-        if text == FLAG {
-            words.next();
-        } else if !text.starts_with(&format!("{FLAG}=")) {
-            others.push(word);
-        }
-    }
-    others
 }
 
 #[cfg(test)]
@@ -81,6 +78,31 @@ mod tests {
             assert_eq!((ci.repeat.get(), ci.command.len()), (3, 2));
             assert_eq!(ci.record.as_deref(), Some(Path::new("out/x.mcap")));
         }
+    }
+
+    #[test]
+    fn what_is_given_replaces_what_the_scenario_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.toml");
+        let text = "bags = 'a.mcap'\nclock = 100\ntopics = ['/a', '/b']\nlockstep = true\ngolden = 'g.mcap'\n\
+                    command = ['node', '--fast']\nenv = { A = '1' }\n";
+        std::fs::write(&file, text).unwrap();
+        let path = file.to_str().unwrap();
+        let read = |line: &str| {
+            let words = line.split(' ').map(|word| word.replace("FILE", path));
+            let cli = command_line(&file, None, words.map(OsString::from));
+            cli.unwrap_or_else(|failure| panic!("{line}: {}", failure.error))
+                .play
+        };
+        let played = read("play --scenario FILE --clock 50 --topics /imu --playback-duration 2");
+        assert_eq!(played.bags, [folder.path().join("a.mcap")]);
+        assert_eq!(played.topics.topics, ["/imu"]);
+        assert_eq!(played.clock.clock, Some(50.0));
+        assert_eq!(played.ci.command, ["env", "A=1", "node", "--fast"]);
+        let played = read("play --scenario=FILE --update-golden other.mcap -- x --scenario y");
+        assert!(played.ci.update_golden && played.ci.golden.is_some());
+        assert_eq!(played.bags, [Path::new("other.mcap")]);
+        assert_eq!(played.ci.command, ["x", "--scenario", "y"]);
     }
 
     #[test]

@@ -47,7 +47,14 @@ impl Pairs {
             ..Self::default()
         };
         let mut used = BTreeSet::new();
-        for (name, [left, right]) in by_name(bags) {
+        let by_name = by_name(bags);
+        let names: Vec<&str> = by_name.keys().copied().collect();
+        for (rule, pattern) in rules.unmatched(&names) {
+            let (number, pattern) = (rule + 1, Foreign::text(pattern));
+            let note = format!("rule {number}: `{pattern}` names no topic of the two recordings");
+            pairs.notes.push(note);
+        }
+        for (name, [left, right]) in by_name {
             let Some(of_topic) = rules.of_topic(name) else {
                 continue;
             };

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::comparison::{Comparison, counted};
+use super::comparison::{Comparison, counted, seconds};
 use super::pairs::Pairs;
 use super::rules::Rules;
 use super::series;
@@ -13,7 +13,7 @@ use super::tally::Paired;
 use super::waiting::{Place, Waiting};
 use crate::bag::{Bag, Cursor, Damage, Direction, Message, StartAt, TopicId};
 use crate::ci::report::Divergence;
-use crate::time::Time;
+use crate::time::{Time, TimeRange};
 
 /// How many decompressed bytes each of the two cursors holds open.
 const HELD: u64 = 32 << 20;
@@ -171,6 +171,7 @@ fn finish(
     });
     let [reference, run] = names;
     pairs.notes.dedup();
+    pairs.notes.extend(no_common_time(bags));
     Comparison {
         sides: ["reference", "run"],
         reference,
@@ -252,6 +253,19 @@ fn shift(bags: [&Bag; 2], side: usize) -> i128 {
         }
         _ => 0,
     }
+}
+
+/// A sentence about two recordings that have no time in common: the reference may be one of another recording.
+fn no_common_time([reference, run]: [&Bag; 2]) -> Option<String> {
+    let (a, b) = (reference.range()?, run.range()?);
+    let shown = |range: TimeRange| {
+        let ends = [range.start(), range.stop()].map(|end| seconds(end.as_nanos()));
+        ends.join(" to ")
+    };
+    (a.stop() < b.start() || b.stop() < a.start()).then(|| {
+        let (a, b) = (shown(a), shown(b));
+        format!("the reference covers {a} s and the run {b} s of log time: is it a reference of this recording?")
+    })
 }
 
 /// The name of a recording, from those of its files.

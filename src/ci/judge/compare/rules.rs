@@ -71,7 +71,10 @@ struct Distance(f64);
 
 /// In TOML `1` is no float.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a tolerance is a number without quotes, such as 0.01"
+)]
 enum Number {
     Whole(u32),
     Float(f64),
@@ -263,6 +266,19 @@ impl Rules {
         }
         of_topic.fields = FieldRules::new(fields);
         Some(of_topic)
+    }
+
+    /// The patterns of topics that match none of these names, with the number of their rule, from 0.
+    pub(super) fn unmatched(&self, names: &[&str]) -> impl Iterator<Item = (usize, &str)> {
+        let rules = self.rule.iter().enumerate();
+        let patterns =
+            rules.flat_map(|(index, rule)| rule.topics.iter().map(move |it| (index, it)));
+        let is_unmatched =
+            |(_, pattern): &(usize, &Wildcard)| !names.iter().any(|name| pattern.matches(name));
+        let unmatched: Vec<_> = patterns.filter(is_unmatched).collect();
+        unmatched
+            .into_iter()
+            .map(|(index, pattern)| (index, pattern.as_str()))
     }
 
     /// All patterns of fields, with the number of their rule, from 0.

@@ -48,7 +48,8 @@ pub(super) enum Role {
 
 impl Case {
     /// The words of the command line, without the name of the program. Files that the run writes go to `run_dir`.
-    /// `more` are further flags; a switch among them that the scenario names, on or off, is left as the scenario has it.
+    /// `more` are further flags, for all cases of a suite; a switch among them that the scenario names, on or off, is left as
+    /// the scenario has it. `--update-golden` is left out of a case that has no reference.
     pub fn words(&self, run_dir: &Path, more: &[OsString]) -> Vec<OsString> {
         // The bags first: `--clock` without a value would take a name that follows it.
         let mut words: Vec<OsString> = self.bags.iter().map(guarded).collect();
@@ -66,7 +67,9 @@ impl Case {
         }
         let is_said = |word: &&OsString| {
             let name = word.to_str().and_then(|word| word.strip_prefix("--"));
-            name.is_some_and(|name| self.off.contains(name) || self.has(name))
+            let is_said = |name| self.off.contains(name) || self.has(name);
+            let is_void = |name| name == "update-golden" && !self.has("golden");
+            name.is_some_and(|name| is_said(name) || is_void(name))
         };
         words.extend(more.iter().filter(|word| !is_said(word)).cloned());
         if !self.command.is_empty() {
@@ -79,6 +82,14 @@ impl Case {
             words.extend(self.command.iter().map(OsString::from));
         }
         words
+    }
+
+    /// The case without these flags.
+    #[must_use]
+    pub fn without(mut self, flags: &BTreeSet<String>) -> Self {
+        self.flags.retain(|flag| !flags.contains(flag.name));
+        self.off.retain(|name| !flags.contains(*name));
+        self
     }
 
     /// Whether the scenario has this flag.

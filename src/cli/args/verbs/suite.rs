@@ -158,7 +158,7 @@ impl SuiteFilter {
     pub fn selects(&self, case: &Case) -> bool {
         match &self.what {
             What::Tag(tag) => case.tags.contains(tag),
-            What::Name(name) => name.is_match(&case.name),
+            What::Name(name) => self.text == case.name || name.is_match(&case.name),
         }
     }
 }
@@ -186,6 +186,7 @@ mod tests {
             ("tag:smoke", true),
             ("tag:smok", false),
             ("tag:", false),
+            ("slam/fast", true),
         ] {
             let filter: SuiteFilter = filter.parse().unwrap();
             assert_eq!(
