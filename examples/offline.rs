@@ -1,4 +1,4 @@
-//! An algorithm on a recording, without any network: `cargo run --example offline`. Two runs have equal outputs.
+//! An algorithm on a recording, without any network: `cargo run --example offline`. Two runs have equal digests.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
@@ -12,8 +12,8 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
 const UINT64: &str = "std_msgs/msg/UInt64";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let bag = Bag::open(&[DEMO])?;
-    let mut replay = InProcess::of(&bag).tail(Duration::from_secs(1)).start();
+    let run = InProcess::of(&Bag::open(&[DEMO])?).tail(Duration::from_secs(1));
+    let mut replay = run.record(std::env::temp_dir().join("offline.mcap"))?;
     let count = Arc::new(AtomicU64::new(0));
     let (out, seen) = (replay.outputs(), Arc::clone(&count));
     // Once a second of the recording.
@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         Ok(())
     })?;
-    println!("{} inputs, {:#?}", done.messages, done.sink.last());
+    let (inputs, end) = (done.messages, done.sink.finish());
+    println!("{inputs} inputs, {:#?}, digest {}", end.topics, end.digest);
     Ok(())
 }
 

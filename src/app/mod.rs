@@ -7,6 +7,7 @@ pub(crate) mod failure;
 pub(crate) mod headless;
 pub(crate) mod log;
 pub(crate) mod network;
+pub(crate) mod reports;
 pub(crate) mod run;
 pub(crate) mod signals;
 pub(crate) mod supervise;

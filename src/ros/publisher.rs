@@ -1,4 +1,4 @@
-//! [`Publisher`] and [`PublishedTopic`]: who publishes a message, in terms that are the same in each run of the same programs.
+//! [`Publisher`] and [`PublishedTopic`]: who publishes a message, and what.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,26 +6,34 @@ use std::sync::Arc;
 use super::qos::Qos;
 use crate::untrusted::Foreign;
 
-/// A publisher, by its node and its place among that node's publishers of the same topic.
+/// A publisher in one run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Publisher {
-    /// The full name of the node; empty if the message does not tell who published it.
+    /// The full name of the node; empty if it is not known.
     pub node: Arc<str>,
-    /// How many publishers of the same topic the node had made before this one.
-    pub rank: u32,
+    /// The identity that its messages carry, another one in each run; zero for messages that carry none.
+    pub gid: [u8; 16],
+    /// Whether it was there before anything was received: then it may have published before.
+    pub was_there: bool,
 }
 
 impl Publisher {
     /// For messages that do not tell who published them.
     pub fn unknown() -> Self {
+        Self::nameless([0; 16])
+    }
+
+    /// One whose node is not known.
+    pub fn nameless(gid: [u8; 16]) -> Self {
         Self {
             node: Arc::from(""),
-            rank: 0,
+            gid,
+            was_there: true,
         }
     }
 }
 
-/// `/node`; from the second publisher of a node on with its number from 1: `/node (2)`.
+/// The name of the node.
 impl fmt::Display for Publisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let node: &str = if self.node.is_empty() {
@@ -33,11 +41,7 @@ impl fmt::Display for Publisher {
         } else {
             &self.node
         };
-        Foreign::text(node).fmt(f)?;
-        match self.rank {
-            0 => Ok(()),
-            rank => write!(f, " ({})", u64::from(rank) + 1),
-        }
+        Foreign::text(node).fmt(f)
     }
 }
 
@@ -62,13 +66,12 @@ mod tests {
 
     #[test]
     fn a_publisher_is_shown_by_its_node() {
-        let of = |node: &str, rank| Publisher {
+        let of = |node: &str| Publisher {
             node: Arc::from(node),
-            rank,
+            ..Publisher::unknown()
         };
-        assert_eq!(of("/a/b", 0).to_string(), "/a/b");
-        assert_eq!(of("/a", 1).to_string(), "/a (2)");
+        assert_eq!(of("/a/b").to_string(), "/a/b");
         assert_eq!(Publisher::unknown().to_string(), "an unknown node");
-        assert!(!of("/a\u{1b}", 0).to_string().contains('\u{1b}'));
+        assert!(!of("/a\u{1b}").to_string().contains('\u{1b}'));
     }
 }

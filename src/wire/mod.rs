@@ -59,4 +59,4 @@ pub use session::Session;
 pub use subscribe::described::{DescribeError, TypeDescriptions};
 pub use subscribe::received::Received;
 pub use subscribe::subscriptions::Subscriptions;
-pub use subscribe::which::{Subscribed, Which};
+pub use subscribe::which::{NotReceived, Subscribed, Which};

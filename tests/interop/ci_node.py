@@ -40,8 +40,12 @@ class Publisher:
         )
         self._token = session.liveliness().declare_token(token)
 
-    def put(self, payload: bytes):
+    def lose(self):
+        """A message that the link does not take."""
         self._sequence += 1
+
+    def put(self, payload: bytes, again: bool = False):
+        self._sequence += not again
         attachment = struct.pack("<qqB", self._sequence, time.time_ns(), 16) + self._gid
         self._publisher.put(payload, attachment=attachment)
 
@@ -123,6 +127,9 @@ def main():
     parser.add_argument("--quit-at", type=int, help="exit with code 0 at this one")
     parser.add_argument("--farewell", action="store_true", help="a last answer when it is asked to end")
     parser.add_argument("--odom", action="store_true", help="publish /odom, too")
+    parser.add_argument("--lose-at", type=int, help="lose a message before this answer, and send this one twice")
+    parser.add_argument("--early", type=int, default=0, help="so many messages on /answer were published before anybody listened")
+    parser.add_argument("--odd", action="store_true", help="publish a topic that nobody can subscribe to")
     arguments = parser.parse_args()
     if arguments.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -144,6 +151,10 @@ def main():
     is_echo = arguments.echo is not None
     answer_type = (IMU_DDS, os.environ["IMU_HASH"]) if is_echo else (STRING_DDS, STRING_HASH)
     answer = Publisher(session, domain, "/answer", 10, *answer_type)
+    for _ in range(arguments.early):
+        answer.lose()
+    odd = f"@ros2_lv/{domain}/{zid}/0/14/MP/%/%/ci_node/%odd%%name/{STRING_DDS}/{STRING_HASH}/::,100:,:,:,,"
+    odd_token = session.liveliness().declare_token(odd) if arguments.odd else None
     extra = Publisher(session, domain, TEXT.name, 12) if arguments.extra else None
     timer = None if arguments.no_timer else Publisher(session, domain, "/timer", 11)
     odom = Publisher(session, domain, "/odom", 13) if arguments.odom else None
@@ -177,7 +188,11 @@ def main():
             extra.put(HEADER + string(f"{number} {index}"))
         reply = shifted(payload, arguments.echo) if is_echo else HEADER + string(text)
         if number != arguments.skip and not arguments.silent:
+            if number == arguments.lose_at:
+                answer.lose()
             answer.put(reply)
+            if number == arguments.lose_at:
+                answer.put(reply, again=True)
         if arguments.twice:
             answer.put(reply)
 
@@ -209,7 +224,7 @@ def main():
             os._exit(0)
 
         signal.signal(signal.SIGTERM, say_farewell)
-    keep = [odom]
+    keep = [odom, odd_token]
     if not arguments.deaf:
         subscribe(1, "/clock", CLOCK.dds_type, clock)
         subscribe(2, "/imu", IMU_DDS, lambda sample: executor.add(sample.payload.to_bytes()))

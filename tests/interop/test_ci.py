@@ -265,6 +265,19 @@ def test_a_golden_recording_is_made_and_compared_with(run, tmp_path):
     short.says("/timer", "missing")
 
 
+def test_a_golden_recording_of_repetitions_is_written_once_and_only_if_they_are_equal(run, tmp_path):
+    golden = tmp_path / "golden.mcap"
+    flags = ("--lockstep", "--golden", golden, "--update-golden", "--repeat", "2")
+    differing = run(*flags, command=node("--differ-at", "5"), end="+0.2s")
+    assert differing.exit == VERDICT, differing.stderr
+    assert not golden.exists()
+    differing.says("is not replaced, because the repetitions differ")
+    equal = run(*flags, command=node(), end="+0.2s")
+    assert equal.exit == DONE, equal.stderr
+    assert equal.stderr.count("golden.mcap was made") == 1, equal.stderr
+    assert equal.recording.messages == type(equal.recording)(golden).messages
+
+
 # The reports
 
 

@@ -193,3 +193,45 @@ def test_ctrl_c_ends_run_and_program_and_writes_the_reports(run, flags, faults):
     (orphan,) = case.report["child"]["orphans"]
     assert not is_alive(int(re.fullmatch(r"sleep \((\d+)\)", orphan)[1]))
     assert set(case.recording.topics) <= {"/answer", "/timer"}
+
+
+# Outputs that do not come as they were published
+
+
+def test_a_lost_output_and_one_that_comes_twice_are_counted_each_and_named(run):
+    case = run(*GATE, command=node("--lose-at", "3"), end="+0.2s")
+    assert case.exit == 1, case.stderr
+    (answer,) = (it for it in case.report["outputs"] if it["topic"] == "/answer")
+    # The one that came twice does not stand for the one that is lost.
+    assert (answer["lost"], answer["repeated"], answer["earlier"], answer["reordered"]) == (1, 1, 0, 0)
+    (publisher,) = answer["publishers"]
+    assert (publisher["node"], publisher["lost"], publisher["repeated"]) == ("/ci_node", 1, 1)
+    case.says("/answer by /ci_node: at least 1 message lost, 1 received twice")
+
+
+@pytest.mark.parametrize("flags, exit", [((), DONE), (("--strict",), 1)], ids=["", "strict"])
+def test_outputs_from_before_the_first_one_are_counted_and_fail_a_strict_run(run, flags, exit):
+    case = run(*GATE, *flags, command=node("--early", "4"), end="+0.2s")
+    assert case.exit == exit, case.stderr
+    (answer,) = (it for it in case.report["outputs"] if it["topic"] == "/answer")
+    assert (answer["earlier"], answer["lost"]) == (4, 0)
+    case.says("/answer by /ci_node: 4 messages were published before the first one that was received")
+
+
+@pytest.mark.parametrize("flags, exit", [((), DONE), (("--strict",), 1)], ids=["", "strict"])
+def test_an_output_that_cannot_be_received_is_named_and_fails_a_strict_run(run, flags, exit):
+    case = run(*GATE, *flags, command=node("--odd"), end="+0.2s")
+    assert case.exit == exit, case.stderr
+    (unreceived,) = case.report["unreceived"]
+    assert (unreceived["topic"], unreceived["node"]) == ("/odd//name", "/ci_node")
+    case.says("/odd//name by /ci_node is not received")
+    assert "1 publisher not received" in case.stderr
+
+
+def test_an_output_that_cannot_be_received_fails_a_run_that_names_it(run, tmp_path):
+    file = tmp_path / "expect.toml"
+    file.write_text('[[expect]]\ntopic = "/odd//name"\nabsent = true\n')
+    case = run(*GATE, "--expect", file, command=node("--odd"), end="+0.2s")
+    (check,) = (it for it in case.report["checks"] if it["name"] == "every output is received")
+    assert check["verdict"] == "error", case.stderr
+    assert case.exit != DONE

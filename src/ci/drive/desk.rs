@@ -11,6 +11,7 @@ use super::spread::Spread;
 use super::state::{Asking, Stage, State};
 use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
 use crate::ci::gates::Answered;
+use crate::ci::outputs::InHand;
 use crate::ci::report::{Happened, Timeline};
 use crate::ci::spans::SpanHistogram;
 use crate::player::{Gate, GateHandle};
@@ -48,6 +49,9 @@ const MISSED_KEPT: usize = 100;
 /// How many processes that have ended are named.
 const GONE_KEPT: usize = 20;
 
+/// How often outputs that are held up are looked at, in nanoseconds.
+const HELD_UP: i64 = 1_000_000;
+
 impl Desk {
     /// A desk for a run whose player has these gates. Troubles come out of the channel; at most a few are kept.
     pub fn new(
@@ -64,6 +68,7 @@ impl Desk {
             is_sending: false,
             stirred: 0,
             settled: 0,
+            in_hand: InHand::default(),
             spread: Spread::default(),
             settling: SpanHistogram::default(),
             given_up: 0,
@@ -115,6 +120,12 @@ impl Desk {
         self.update(&state);
     }
 
+    /// Outputs are counted there before they are given to [`Desk::answered`]: a thread that waits with one in hand sleeps, and
+    /// others may be behind it. To be called before anything is sent.
+    pub fn waits_for(&self, in_hand: InHand) {
+        self.state().in_hand = in_hand;
+    }
+
     /// Playback pauses between the messages of bursts: of each of these topics so many go out without a pause after a wait for
     /// an answer. To be called before anything is sent.
     pub fn spread(&self, depths: BTreeMap<String, u64>) {
@@ -156,7 +167,8 @@ impl Desk {
             let waited = now.saturating_since(from).as_nanos();
             let is_restless = waited > quiet.as_nanos().saturating_mul(LONGEST_QUIET);
             let is_quiet = state.lockstep || left <= 0 || is_restless;
-            if state.ledger.is_drained() && state.is_settled() && is_quiet {
+            let is_settled = state.is_settled() && state.in_hand.is_empty();
+            if state.ledger.is_drained() && is_settled && is_quiet {
                 return Drained::Whole;
             }
             let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(0));
@@ -209,7 +221,8 @@ impl Desk {
                 return Task::Over;
             }
             self.give_up_overdue(&mut state);
-            if !state.is_settled() && !state.is_sending && !state.has_failed() {
+            let is_held_up = state.lockstep && !state.in_hand.is_empty();
+            if !state.is_settled() && !state.is_sending && !state.has_failed() && !is_held_up {
                 return Task::Settle(state.stirred);
             }
             let now = (self.0.now)();
@@ -221,6 +234,8 @@ impl Desk {
             let deadline = deadlines.into_iter().flatten().min();
             let deadline = deadline.filter(|_| !state.has_failed());
             let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
+            // Nobody tells when the last one has been handed on.
+            let left = left.into_iter().chain(is_held_up.then_some(HELD_UP)).min();
             state = if let Some(left) = left {
                 let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
                 let waited = self.0.changed.wait_timeout(state, left);
@@ -242,8 +257,11 @@ impl Desk {
     /// The processes have dealt with this much, and it took so long.
     pub(super) fn settled(&self, stirred: u64, took: Duration) {
         let mut state = self.state();
-        state.settled = stirred;
-        state.settling.add(took);
+        // The thread that has one in hand slept, so it looked settled.
+        if state.in_hand.is_empty() || !state.lockstep {
+            state.settled = stirred;
+            state.settling.add(took);
+        }
         self.update(&state);
         drop(state);
         self.0.changed.notify_all();
@@ -317,5 +335,52 @@ impl Desk {
 impl std::fmt::Debug for Desk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ci::gates::{Ledger, Limits};
+    use crate::player::Player;
+
+    #[test]
+    fn processes_have_not_settled_while_an_output_is_held_up() {
+        let limits = Limits {
+            in_flight: 1,
+            within: Duration::from_secs(60),
+        };
+        let drive = Drive {
+            ledger: Ledger::new(Vec::new(), limits),
+            on_miss: OnMiss::Fail,
+            lockstep: true,
+            start: Time::ZERO,
+        };
+        let player = Player::new();
+        let now = player.transport();
+        let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
+        let in_hand = InHand::default();
+        desk.waits_for(in_hand.clone());
+        let may_go_on = || desk.state().is_settled();
+        desk.sends(Time::ZERO, |_| ());
+        desk.sent();
+        assert_eq!(desk.next_task(), Task::Settle(1));
+        // Its thread sleeps, so everything looks settled.
+        let held = in_hand.hold();
+        desk.settled(1, Duration::ZERO);
+        assert!(!may_go_on());
+        assert_eq!(desk.progress().settling.count(), 0);
+        let mut asked = 0;
+        let drained = desk.drain(StdDuration::ZERO, || {
+            asked += 1;
+            asked > 1
+        });
+        assert_eq!(drained, Drained::CalledOff, "an output is still to come");
+        desk.answered("/out", None);
+        drop(held);
+        assert_eq!(desk.next_task(), Task::Settle(2));
+        desk.settled(2, Duration::ZERO);
+        assert!(may_go_on());
+        assert_eq!(desk.drain(StdDuration::ZERO, || false), Drained::Whole);
     }
 }

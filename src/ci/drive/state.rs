@@ -4,6 +4,7 @@
 use super::spread::Spread;
 use super::waits::OnMiss;
 use crate::ci::gates::{Ledger, Missed, Question};
+use crate::ci::outputs::InHand;
 use crate::ci::report::{Happened, Moment, Timeline};
 use crate::ci::spans::SpanHistogram;
 use crate::time::{Duration, Ros, Steady, Time};
@@ -21,6 +22,8 @@ pub(super) struct State {
     pub(super) stirred: u64,
     /// What they have dealt with.
     pub(super) settled: u64,
+    /// Outputs that were received and have not come here yet.
+    pub(super) in_hand: InHand,
     pub(super) spread: Spread,
     pub(super) settling: SpanHistogram,
     pub(super) given_up: u64,
@@ -48,7 +51,8 @@ impl State {
     }
 
     pub(super) fn is_settled(&self) -> bool {
-        !self.lockstep || (self.settled == self.stirred && !self.is_sending)
+        !self.lockstep
+            || (self.settled == self.stirred && !self.is_sending && self.in_hand.is_empty())
     }
 
     pub(super) fn moment(

@@ -34,9 +34,20 @@ pub struct Bursts {
 /// The messages of a topic since the oldest question that may be open.
 #[derive(Debug, Default)]
 struct Window {
-    /// The number of questions before each message, and its time.
-    messages: VecDeque<(u64, Time<Ros>)>,
+    /// Those after the same number of questions as one, with that number: at most as many as questions may be open.
+    stretches: VecDeque<Stretch>,
+    /// How many messages they are.
+    messages: u64,
     longest: Option<(u64, Time<Ros>)>,
+}
+
+/// Messages of a topic between two questions.
+#[derive(Debug)]
+struct Stretch {
+    /// How many questions there were before.
+    questions: u64,
+    messages: u64,
+    first: Time<Ros>,
 }
 
 impl Bursts {
@@ -107,15 +118,27 @@ impl Bursts {
 impl Window {
     /// Adds a message after so many questions; those before question `first` are dealt with.
     fn add(&mut self, questions: u64, first: u64, at: Time<Ros>) {
-        self.messages.push_back((questions, at));
-        while self.messages.front().is_some_and(|(of, _)| *of < first) {
-            self.messages.pop_front();
+        match self.stretches.back_mut() {
+            Some(last) if last.questions == questions => last.messages += 1,
+            _ => self.stretches.push_back(Stretch {
+                questions,
+                messages: 1,
+                first: at,
+            }),
         }
-        let count = self.messages.len() as u64;
-        if self.longest.is_none_or(|(longest, _)| count > longest)
-            && let Some((_, begin)) = self.messages.front()
+        self.messages += 1;
+        while let Some(oldest) = self.stretches.front()
+            && oldest.questions < first
         {
-            self.longest = Some((count, *begin));
+            self.messages -= oldest.messages;
+            self.stretches.pop_front();
+        }
+        if self
+            .longest
+            .is_none_or(|(longest, _)| self.messages > longest)
+            && let Some(oldest) = self.stretches.front()
+        {
+            self.longest = Some((self.messages, oldest.first));
         }
     }
 }
@@ -170,5 +193,17 @@ mod tests {
         assert_eq!(found, [("/imu".into(), 20, 0)]);
         let both = bursts(&["tick 20ms -> /cmd", "tick 30ms -> /map"], 1, &messages);
         assert_eq!(both, [("/imu".into(), 20, 0)]);
+    }
+    #[test]
+    fn messages_without_a_question_take_no_memory() {
+        let mut bursts = Bursts::new(&["/points -> /odom".parse().unwrap()], 3, at(0));
+        for ms in 0..10_000 {
+            bursts.message("/imu", at(ms));
+            if ms % 1_000 == 0 {
+                bursts.message("/points", at(ms));
+            }
+        }
+        assert_eq!(bursts.longest()[0].messages, 3_000);
+        assert!(bursts.topics.values().all(|it| it.stretches.len() <= 3));
     }
 }

@@ -25,15 +25,36 @@
 //! println!("{} messages, {} outputs", done.messages, done.sink.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`InProcess::record`] digests the outputs and records them to a file, which is judged as that of a program is:
+//!
+//! ```no_run
+//! use bagplay::bag::Bag;
+//! use bagplay::ci::in_process::{InProcess, InProcessError};
+//! use bagplay::ci::judge::compare::{Rules, compare};
+//!
+//! let bag = Bag::open(&["drive.mcap"])?;
+//! let done = InProcess::of(&bag).record("out.mcap")?.run::<InProcessError>(|input, out| {
+//!     out.publish("/imu_out", input.topic.type_name(), input.message.payload);
+//!     Ok(())
+//! })?;
+//! println!("digest {}", done.sink.finish().digest);
+//! let (golden, own) = (Bag::open(&["golden.mcap"])?, Bag::open(&["out.mcap"])?);
+//! let comparison = compare(&golden, &own, &Rules::default())?;
+//! assert!(comparison.is_equal(), "{comparison}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod outputs;
+mod record;
 mod replay;
 mod setup;
 mod timeline;
 
 pub use error::InProcessError;
 pub use outputs::{Output, Outputs, Sink};
+pub use record::{Record, RecordEnd};
 pub use replay::{Done, Input, Replay};
 pub use setup::InProcess;
 pub use timeline::Sleeper;

@@ -1,9 +1,13 @@
 //! [`InProcess`]: what is played to an algorithm in this process.
 
+use std::path::PathBuf;
+
 use super::error::InProcessError;
 use super::outputs::{Output, Sink};
+use super::record::Record;
 use super::replay::Replay;
 use crate::bag::{Bag, Selection, TopicId};
+use crate::ci::outputs::RecordError;
 use crate::time::{Duration, Ros, Time, TimeRange};
 
 /// A recorded clock: the run has a clock of its own.
@@ -109,6 +113,15 @@ impl InProcess {
     /// Begins; the outputs are kept in memory.
     pub fn start(self) -> Replay<Vec<Output>> {
         self.start_into(Vec::new())
+    }
+
+    /// Begins; the outputs are digested, and recorded to this file.
+    ///
+    /// # Errors
+    /// If the file cannot be made or written.
+    pub fn record(self, path: impl Into<PathBuf>) -> Result<Replay<Record>, RecordError> {
+        let sink = Record::new(path, &self.bag)?;
+        Ok(self.start_into(sink))
     }
 
     /// Begins; the outputs go to `sink`. The clock shows the time of the start.

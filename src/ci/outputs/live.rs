@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::arrival::Arrival;
 use super::definitions::{Definitions, Known};
 use super::digest::{Digest, PayloadHash, RunDigest};
-use super::file::RecordError;
-use super::recorder::{Recorded, Recorder, RecorderOptions};
+use super::in_hand::InHand;
+use super::record::{Intake, RecordError, Recorded, Recorder, RecorderOptions};
 use super::tally::Tally;
 use crate::bag::Schema;
 use crate::ci::report::OutputTopic;
@@ -17,7 +17,7 @@ use crate::ros::PublishedTopic;
 use crate::time::{Ros, Time};
 use crate::untrusted::Foreign;
 use crate::wire::{
-    Received, Session, Subscribed, Subscriptions, TypeDescriptions, Which, WireError,
+    NotReceived, Received, Session, Subscribed, Subscriptions, TypeDescriptions, Which, WireError,
 };
 
 /// How long a node may take to describe one of its types.
@@ -73,6 +73,7 @@ pub enum OutputError {
 /// The outputs of a run. What was recorded is finished when this is dropped.
 pub struct Outputs {
     inner: Arc<Inner>,
+    recorder: Option<Recorder>,
     /// `None` once they have ended.
     subscriptions: Option<Arc<Subscriptions>>,
     look_up: Option<JoinHandle<()>>,
@@ -85,6 +86,8 @@ pub struct OutputsEnd {
     pub digest: RunDigest,
     /// What was received, by topic.
     pub topics: Vec<OutputTopic>,
+    /// The publishers whose messages could not be received: the first 1000.
+    pub not_received: Vec<NotReceived>,
     /// The recording, if there is one.
     pub recorded: Option<Recorded>,
 }
@@ -94,6 +97,9 @@ type OnArrival = Box<dyn Fn(&Arrival, Stamp) + Send + Sync>;
 
 struct Inner {
     state: Mutex<State>,
+    /// Not in the state: who waits for the disk holds no lock.
+    intake: Option<Intake>,
+    in_hand: InHand,
     known: Known,
     position: Position,
     on_arrival: OnArrival,
@@ -103,14 +109,16 @@ struct Inner {
 struct State {
     digest: Digest,
     tally: Tally,
-    recorder: Option<Recorder>,
+    /// What comes now is not of the run any more.
+    is_over: bool,
 }
 
 impl Outputs {
     /// Starts to receive. `position` gives the log time at which playback is; it is called for one message after the other and
     /// must not block. `on_arrival` is called with each message after it has been digested and queued for recording, in the
     /// thread of zenoh that received it: what waits for an answer goes on without a change of thread. Messages of different
-    /// links may come in several threads at once.
+    /// links may come in several threads at once. While the disk is too slow, that thread waits before the call, without a lock;
+    /// [`Outputs::in_hand`] tells so.
     ///
     /// # Errors
     /// A topic name that zenoh cannot carry; a file that cannot be made.
@@ -129,10 +137,9 @@ impl Outputs {
         let start = |options| Recorder::start(options, known.clone());
         let recorder = record.map(start).transpose()?;
         let inner = Arc::new(Inner {
-            state: Mutex::new(State {
-                recorder,
-                ..State::default()
-            }),
+            state: Mutex::default(),
+            intake: recorder.as_ref().map(Recorder::intake),
+            in_hand: InHand::default(),
             known,
             position: Box::new(position),
             on_arrival: Box::new(on_arrival),
@@ -151,6 +158,7 @@ impl Outputs {
         let thread = thread.spawn(move || look_up.work());
         Ok(Self {
             inner,
+            recorder,
             subscriptions: Some(subscriptions),
             look_up: Some(thread.map_err(OutputError::Thread)?),
         })
@@ -160,6 +168,12 @@ impl Outputs {
     pub fn subscribed(&self) -> Vec<Subscribed> {
         let subscriptions = self.subscriptions.as_ref();
         subscriptions.map_or_else(Vec::new, |it| it.publishers())
+    }
+
+    /// The publishers whose messages cannot be received, sorted: the first 1000.
+    pub fn not_received(&self) -> Vec<NotReceived> {
+        let subscriptions = self.subscriptions.as_ref();
+        subscriptions.map_or_else(Vec::new, |it| it.not_received())
     }
 
     /// Waits until there is a publisher of each of these topics that is received and whose type has been looked up, for `longest`
@@ -191,6 +205,12 @@ impl Outputs {
         undefined.map(|topic| topic.name.clone()).collect()
     }
 
+    /// The messages that have been received and not handed on yet: a thread may wait with one of them until the disk has taken
+    /// others.
+    pub fn in_hand(&self) -> InHand {
+        self.inner.in_hand.clone()
+    }
+
     /// How many messages have been received.
     pub fn messages(&self) -> u64 {
         self.inner.state().digest.messages()
@@ -203,12 +223,13 @@ impl Outputs {
 
     /// Ends the subscriptions, and waits until everything is recorded.
     pub fn finish(mut self) -> OutputsEnd {
+        let not_received = self.not_received();
         self.end();
         let mut state = self.inner.state();
-        let open_recorder = state.recorder.take();
+        state.is_over = true;
         let (digest, mut topics) = (state.digest.finish(), state.tally.topics());
         drop(state);
-        let recorded = open_recorder.map(Recorder::finish);
+        let recorded = self.recorder.take().map(Recorder::finish);
         for topic in &mut topics {
             let unrecorded = recorded.as_ref().map(|it| &it.unrecorded);
             let count = unrecorded.and_then(|it| it.get(&topic.topic));
@@ -217,6 +238,7 @@ impl Outputs {
         OutputsEnd {
             digest,
             topics,
+            not_received,
             recorded,
         }
     }
@@ -252,6 +274,8 @@ impl Inner {
     }
 
     fn receive(&self, message: Received) {
+        // Before any lock: whoever sleeps on one has not handed on its message.
+        let _held = self.in_hand.hold();
         let hash = PayloadHash::of(&message.payload);
         let stamp = match self.known.get(message.topic.number) {
             None => Stamp::NotYetKnown,
@@ -261,6 +285,9 @@ impl Inner {
             }
         };
         let mut state = self.state();
+        if state.is_over {
+            return;
+        }
         let arrival = Arrival {
             // Under the lock: positions rise as messages are digested and recorded.
             position: (self.position)(),
@@ -281,10 +308,13 @@ impl Inner {
         state
             .digest
             .add(*position, topic, publisher, *sequence, hash);
-        if let Some(recorder) = &state.recorder {
-            recorder.put(arrival.clone());
+        if let Some(intake) = &self.intake {
+            intake.add(arrival.clone());
         }
         drop(state);
+        if let Some(intake) = &self.intake {
+            intake.wait_for_room();
+        }
         (self.on_arrival)(&arrival, stamp);
     }
 }

@@ -7,21 +7,21 @@ mod ament;
 mod arrival;
 mod definitions;
 mod digest;
-mod file;
 mod file_digest;
+mod in_hand;
 #[cfg(feature = "wire")]
 mod live;
-mod queue;
-mod recorder;
+mod record;
+mod sequence;
 mod tally;
 
 pub use ament::{AmentError, AmentIndex};
 pub use arrival::Arrival;
 pub use definitions::{Definition, Definitions, Known};
 pub use digest::{Digest, PayloadHash, RunDigest};
-pub use file::RecordError;
 pub use file_digest::file_digest;
+pub use in_hand::{Held, InHand};
 #[cfg(feature = "wire")]
 pub use live::{OutputError, OutputOptions, Outputs, OutputsEnd, Stamp};
-pub use recorder::{DEFINITION_LIMIT, Recorded, Recorder, RecorderOptions};
+pub use record::{DEFINITION_LIMIT, RecordError, Recorded, Recorder, RecorderOptions};
 pub use tally::Tally;

@@ -1,35 +1,30 @@
-//! [`Tally`]: how many messages of each topic were received, and how many were lost on the way here.
+//! [`Tally`]: how many messages of each topic were received, and what their sequence numbers tell of the others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::arrival::Arrival;
-use crate::ci::report::OutputTopic;
+use super::sequence::Sequence;
+use crate::ci::report::{OutputPublisher, OutputTopic};
 use crate::ros::{PublishedTopic, Publisher};
 
 /// How many publishers are followed: of the others, no losses are counted.
 const MOST: usize = 1 << 16;
+/// How many publishers of a topic are named.
+const MOST_NAMED: usize = 100;
 
-/// The messages received so far, by topic.
+/// The messages received so far, by topic. Losses after the last message of a publisher are not known: nothing tells how many
+/// it has published.
 #[derive(Debug, Default)]
 pub struct Tally {
     topics: HashMap<usize, (Arc<PublishedTopic>, Counts)>,
-    last: HashMap<(usize, Publisher), Sequence>,
+    publishers: HashMap<(usize, [u8; 16]), (Publisher, u64, Sequence)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     messages: u64,
     bytes: u64,
-    lost: u64,
-}
-
-/// The sequence numbers of a publisher.
-#[derive(Clone, Copy, Debug)]
-struct Sequence {
-    highest: i64,
-    /// How many below it have not come.
-    missing: u64,
 }
 
 impl Tally {
@@ -42,53 +37,64 @@ impl Tally {
             .or_insert_with(|| (Arc::clone(&arrival.topic), Counts::default()));
         counts.messages += 1;
         counts.bytes += arrival.payload.len() as u64;
-        let is_known = |_: &i64| !arrival.publisher.node.is_empty();
-        let Some(sequence) = arrival.sequence.filter(is_known) else {
+        let sequence = arrival.sequence.and_then(|it| u64::try_from(it).ok());
+        let Some(sequence) = sequence else {
             return;
         };
-        let publisher = (number, arrival.publisher.clone());
-        if let Some(known) = self.last.get_mut(&publisher) {
-            let before = known.missing;
+        let key = (number, arrival.publisher.gid);
+        if let Some((_, messages, known)) = self.publishers.get_mut(&key) {
+            *messages += 1;
             known.add(sequence);
-            let others = counts.lost.saturating_sub(before);
-            counts.lost = others.saturating_add(known.missing);
-        } else if self.last.len() < MOST {
-            let first = Sequence {
-                highest: sequence,
-                missing: 0,
-            };
-            self.last.insert(publisher, first);
+        } else if self.publishers.len() < MOST {
+            let first = (arrival.publisher.clone(), 1, Sequence::new(sequence));
+            self.publishers.insert(key, first);
         }
     }
 
     /// The topics from which something was received, by name and type.
     pub fn topics(&self) -> Vec<OutputTopic> {
-        let topic = |(topic, counts): &(Arc<PublishedTopic>, Counts)| OutputTopic {
+        let mut topics: Vec<OutputTopic> = self.topics.values().map(|it| self.topic(it)).collect();
+        topics.sort_by(|a, b| (&a.topic, &a.type_name).cmp(&(&b.topic, &b.type_name)));
+        topics
+    }
+
+    fn topic(&self, (topic, counts): &(Arc<PublishedTopic>, Counts)) -> OutputTopic {
+        let of_topic = self.publishers.iter();
+        let of_topic = of_topic.filter(|((number, _), _)| *number == topic.number);
+        let publisher = |(_, (publisher, messages, known)): (_, &(Publisher, u64, Sequence))| {
+            OutputPublisher {
+                node: publisher.node.to_string(),
+                messages: *messages,
+                lost: known.lost(),
+                // One that was there may have published before the run.
+                earlier: if publisher.was_there {
+                    0
+                } else {
+                    known.earlier()
+                },
+                repeated: known.repeated(),
+                reordered: known.reordered(),
+            }
+        };
+        let mut publishers: Vec<OutputPublisher> = of_topic.map(publisher).collect();
+        let sum = |count: fn(&OutputPublisher) -> u64| {
+            publishers.iter().map(count).fold(0, u64::saturating_add)
+        };
+        let all = OutputTopic {
             topic: topic.name.clone(),
             type_name: topic.type_name.clone(),
             messages: counts.messages,
             bytes: counts.bytes,
-            lost: counts.lost,
+            lost: sum(|it| it.lost),
+            earlier: sum(|it| it.earlier),
+            repeated: sum(|it| it.repeated),
+            reordered: sum(|it| it.reordered),
             ..OutputTopic::default()
         };
-        let mut topics: Vec<OutputTopic> = self.topics.values().map(topic).collect();
-        topics.sort_by(|a, b| (&a.topic, &a.type_name).cmp(&(&b.topic, &b.type_name)));
-        topics
-    }
-}
-
-impl Sequence {
-    /// A number that comes late fills a gap. The first one that is received says nothing of those before it: they may have been
-    /// published before anybody listened.
-    fn add(&mut self, sequence: i64) {
-        if sequence <= self.highest {
-            self.missing = self.missing.saturating_sub(1);
-            return;
-        }
-        self.missing = self
-            .missing
-            .saturating_add(sequence.abs_diff(self.highest) - 1);
-        self.highest = sequence;
+        // Those of which there is something to say are named first.
+        publishers.sort_by_cached_key(|it| (it.is_regular(), it.node.clone(), it.messages));
+        publishers.truncate(MOST_NAMED);
+        OutputTopic { publishers, ..all }
     }
 }
 
@@ -98,7 +104,8 @@ mod tests {
     use crate::ros::Qos;
     use crate::time::Time;
 
-    fn received(numbers: &[(u32, Option<i64>)]) -> OutputTopic {
+    /// By publisher and number.
+    fn received(numbers: &[(u8, Option<i64>)]) -> OutputTopic {
         let topic = Arc::new(PublishedTopic {
             number: 3,
             name: "/a".to_owned(),
@@ -107,13 +114,14 @@ mod tests {
             qos: Qos::default(),
         });
         let mut tally = Tally::default();
-        for (rank, sequence) in numbers {
+        for (publisher, sequence) in numbers {
             tally.add(&Arrival {
                 topic: Arc::clone(&topic),
                 position: Time::ZERO,
                 publisher: Publisher {
-                    node: "/n".into(),
-                    rank: *rank,
+                    node: format!("/n{publisher}").into(),
+                    gid: [*publisher; 16],
+                    was_there: *publisher == 9,
                 },
                 sequence: *sequence,
                 source_time: None,
@@ -125,24 +133,42 @@ mod tests {
         topics.remove(0)
     }
 
+    /// Lost, earlier, repeated, reordered.
+    fn counts(topic: &OutputTopic) -> [u64; 4] {
+        [topic.lost, topic.earlier, topic.repeated, topic.reordered]
+    }
+
     #[test]
-    fn gaps_in_the_numbers_of_each_publisher_are_losses() {
-        for (numbers, lost) in [
-            (vec![(0, Some(7)), (0, Some(8)), (0, Some(9))], 0),
-            (vec![(0, Some(1)), (0, Some(4)), (0, Some(6))], 3),
+    fn what_the_numbers_of_each_publisher_tell_is_counted_and_named() {
+        for (numbers, expected) in [
+            (vec![(0, Some(1)), (0, Some(4)), (0, Some(6))], [3, 0, 0, 0]),
             (
-                vec![(0, Some(1)), (1, Some(50)), (0, Some(2)), (1, Some(52))],
-                1,
+                vec![(0, Some(1)), (1, Some(2)), (0, Some(2)), (1, Some(4))],
+                [1, 1, 0, 0],
             ),
-            (vec![(0, Some(1)), (0, Some(3)), (0, Some(2))], 0),
-            (vec![(0, None), (0, None)], 0),
+            // Of one that was there nobody knows what it has published before.
+            (vec![(9, Some(7)), (9, Some(8)), (9, Some(9))], [0; 4]),
+            (
+                vec![(0, Some(1)), (0, Some(2)), (0, Some(2)), (0, Some(4))],
+                [1, 0, 1, 0],
+            ),
+            (vec![(0, Some(1)), (0, Some(3)), (0, Some(2))], [0, 0, 0, 1]),
+            (vec![(0, None), (0, None), (0, Some(-5))], [0; 4]),
         ] {
             let topic = received(&numbers);
-            assert_eq!(topic.lost, lost, "{numbers:?}");
+            assert_eq!(counts(&topic), expected, "{numbers:?}");
             let count = numbers.len() as u64;
             assert_eq!((topic.messages, topic.bytes), (count, 8 * count));
         }
-        let hostile = [(0, Some(i64::MIN)), (0, Some(i64::MAX)), (0, Some(0))];
-        assert_eq!(received(&hostile).lost, u64::MAX - 2);
+        let topic = received(&[(0, Some(1)), (1, Some(3)), (1, Some(5)), (1, Some(5))]);
+        assert_eq!(
+            topic.irregularities(),
+            [
+                "/a by /n1: at least 1 message lost, 1 received twice",
+                "/a by /n1: 2 messages were published before the first one that was received"
+            ]
+        );
+        let named: Vec<&str> = topic.publishers.iter().map(|it| it.node.as_str()).collect();
+        assert_eq!(named, ["/n1", "/n0"]);
     }
 }

@@ -21,6 +21,8 @@ pub struct Check {
 pub enum Kind {
     /// The run itself: everything was played, nothing was lost.
     Run,
+    /// What is played can be read.
+    Recording,
     /// The program under test ran to its end.
     Child,
     /// The questions of a gate were answered.
@@ -52,6 +54,7 @@ impl Kind {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Run => "run",
+            Self::Recording => "recording",
             Self::Child => "child",
             Self::Gate => "gate",
             Self::Expectation => "expectation",

@@ -258,6 +258,12 @@ fn details(text: &mut Bounded, run: &RunRecord) {
             count(output.lost),
         );
     }
+    for one in &run.unreceived {
+        fact(
+            &format!("not received: {}", code(&one.topic)),
+            plain(&one.why, REASON),
+        );
+    }
     fact("paced by", run.pacing.word().to_owned());
     for gate in &run.gates {
         let latency = distribution(&gate.latency);

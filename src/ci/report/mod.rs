@@ -9,8 +9,8 @@ mod check;
 mod html;
 mod json;
 mod junit;
+mod losses;
 mod markdown;
-mod number;
 mod overall;
 mod record;
 mod text;
@@ -22,11 +22,11 @@ pub use html::to_html;
 pub use json::{RecordsError, SCHEMA, read_lines, read_run, read_runs, to_json, to_line};
 pub use junit::to_junit;
 pub use markdown::{append_markdown, to_markdown};
-pub use number::Series;
 pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
-    OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Spans,
+    OutputPublisher, OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Series, Spans,
+    Unreceived,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

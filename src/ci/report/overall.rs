@@ -185,6 +185,7 @@ fn code(overall: Overall, kind: Option<Kind>) -> u8 {
     match (overall, kind) {
         (Overall::Passed, _) => 0,
         (Overall::Interrupted, _) => 130,
+        (Overall::Error, Some(Kind::Recording)) => 3,
         (Overall::Error, _) => 1,
         (Overall::Failed, Some(Kind::Gate)) => 4,
         (Overall::Failed, Some(Kind::Child)) => 6,
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_verdict_the_code_and_the_sentence_of_a_run() {
-        use Kind::{Child, Expectation, Gate, Golden, Run};
+        use Kind::{Child, Expectation, Gate, Golden, Recording, Run};
         use Verdict::{Error, Failed, Passed, Skipped};
         let complete = |checks| run(Ended::Complete, checks);
         for (run, overall, exit_code, sentence) in [
@@ -278,6 +279,12 @@ mod tests {
                 Overall::Failed,
                 6,
                 "check 2: why (and 1 more)",
+            ),
+            (
+                complete(&[(Run, Passed), (Recording, Error)]),
+                Overall::Error,
+                3,
+                "check 1: why",
             ),
             (
                 complete(&[(Golden, Error)]),

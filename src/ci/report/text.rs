@@ -182,6 +182,10 @@ fn traffic(run: &RunRecord) -> String {
     if lost > 0 {
         let _ = write!(text, ", {} lost", count(lost));
     }
+    if !run.unreceived.is_empty() {
+        let publishers = plural(run.unreceived.len(), "publisher");
+        let _ = write!(text, ", {publishers} not received");
+    }
     let _ = write!(
         text,
         ", paced by {}, in {}",

@@ -3,7 +3,7 @@
 //! A thread waits for changes of the graph and subscribes to exactly the name, type and hash of a publisher. A subscription stays
 //! until the end, because messages may still come when the token of their publisher is gone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use zenoh::sample::Sample;
@@ -11,7 +11,7 @@ use zenoh::sample::Sample;
 use super::publishers::Publishers;
 use super::received::{Received, bytes_of};
 use super::subscription::Subscription;
-use super::which::{Subscribed, Which};
+use super::which::{NotReceived, Subscribed, Which};
 use crate::ros::{History, PublishedTopic, Publisher, Qos, QosDuration, is_type_hash, ros_type};
 use crate::wire::dialect::names::normal_name;
 use crate::wire::dialect::plan::CLOCK;
@@ -26,6 +26,8 @@ use crate::wire::rmw_zenoh::token::{Endpoint, Token};
 const OF_EVERY_NODE: [&str; 3] = [CLOCK, "/rosout", "/parameter_events"];
 /// How many topics are subscribed to.
 const MOST: usize = 4096;
+/// How many publishers are named that cannot be received.
+const MOST_REFUSED: usize = 1000;
 
 pub(super) type Receive = Box<dyn Fn(Received) + Send + Sync>;
 
@@ -52,6 +54,8 @@ pub(super) struct State {
     pub(super) changes: u64,
     pub(super) topics: Vec<Arc<PublishedTopic>>,
     pub(super) subscribed: HashSet<Subscribed>,
+    /// The first publishers that cannot be received.
+    pub(super) refused: BTreeSet<NotReceived>,
 }
 
 impl Follower {
@@ -69,8 +73,9 @@ impl Follower {
 
     /// Subscribes to what publishers announce, until the end.
     pub(super) fn follow_publishers(self: &Arc<Self>) {
-        let mut subscriptions: HashMap<(String, String, String), Option<Subscription>> =
+        let mut subscriptions: HashMap<(String, String, String), Result<Subscription, String>> =
             HashMap::new();
+        let too_many = Err(format!("only the first {MOST} topics are received"));
         loop {
             let state = self.state();
             let is_idle = |state: &mut State| !state.is_over && !state.is_stale;
@@ -96,7 +101,7 @@ impl Follower {
                 let key = (name, dds_type, hash);
                 let subscription = match subscriptions.get(&key) {
                     Some(subscription) => subscription,
-                    None if is_full => continue,
+                    None if is_full => &too_many,
                     None => {
                         let declared = self.subscribe(endpoint, subscriptions.len());
                         if subscriptions.len() + 1 == MOST {
@@ -106,19 +111,21 @@ impl Follower {
                         subscriptions.entry(key).or_insert(declared)
                     }
                 };
-                if subscription.is_some() {
-                    let subscribed = Subscribed {
-                        topic: endpoint.name.clone(),
-                        node: token.node_path(),
-                    };
-                    self.change(|state| _ = state.subscribed.insert(subscribed));
-                }
+                let (topic, node) = (endpoint.name.clone(), token.node_path());
+                self.change(|state| match subscription {
+                    Ok(_) => _ = state.subscribed.insert(Subscribed { topic, node }),
+                    Err(why) if state.refused.len() < MOST_REFUSED => {
+                        let why = why.clone();
+                        state.refused.insert(NotReceived { topic, node, why });
+                    }
+                    Err(_) => {}
+                });
             }
         }
     }
 
     /// The present tokens, by session and entity, after their publishers have been noted.
-    fn look(&self) -> Vec<Token> {
+    pub(super) fn look(&self) -> Vec<Token> {
         let mut tokens = self.graph.tokens();
         tokens.sort_by(|a, b| (&a.zid, a.entity_id).cmp(&(&b.zid, b.entity_id)));
         self.publishers().add(&tokens);
@@ -139,8 +146,12 @@ impl Follower {
         })
     }
 
-    /// Subscribes to what a publisher announces; `None`, with a warning, if that is not possible.
-    fn subscribe(self: &Arc<Self>, published: &Endpoint, number: usize) -> Option<Subscription> {
+    /// Subscribes to what a publisher announces; the reason, with a warning, if that is not possible.
+    fn subscribe(
+        self: &Arc<Self>,
+        published: &Endpoint,
+        number: usize,
+    ) -> Result<Subscription, String> {
         let Endpoint {
             name,
             dds_type,
@@ -150,10 +161,9 @@ impl Follower {
         // A token may contain what cannot be part of a key, or would match more than one.
         let is_chunk = |text: &str| !text.contains(['/', '*', '$', '?', '#']);
         if normal_name(name).as_ref() != Ok(name) || !is_chunk(dds_type) || !is_chunk(hash) {
-            self.events.warn(format!(
-                "{name} ({dds_type}, {hash}) cannot be received: zenoh cannot carry that name"
-            ));
-            return None;
+            let why = format!("zenoh cannot carry that name ({dds_type}, {hash})");
+            self.events.warn(format!("{name} is not received: {why}"));
+            return Err(why);
         }
         let topic = Arc::new(PublishedTopic {
             number,
@@ -177,10 +187,10 @@ impl Follower {
             }
         };
         match Subscription::declare(&self.zenoh, &spec, qos, receive) {
-            Ok(subscription) => Some(subscription),
+            Ok(subscription) => Ok(subscription),
             Err(error) => {
                 self.events.warn(format!("{name} is not received: {error}"));
-                None
+                Err(error.to_string())
             }
         }
     }
@@ -211,7 +221,7 @@ impl Follower {
                 self.look();
             }
             let found = self.publishers().get(gid).cloned();
-            found.unwrap_or_else(Publisher::unknown)
+            found.unwrap_or_else(|| Publisher::nameless(gid.0))
         })
     }
 }

@@ -16,7 +16,7 @@ const COPIED: usize = 8 << 10;
 pub struct Received {
     /// The topic.
     pub topic: Arc<PublishedTopic>,
-    /// Who published it; unknown if the message has no attachment, or if its publisher has no token.
+    /// Who published it; unknown if the message has no attachment, without a name if its publisher has no token.
     pub publisher: Publisher,
     /// Its number among the messages of its publisher; `None` if it has no attachment.
     pub sequence: Option<i64>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::follower::{Follower, State};
 use super::received::Received;
-use super::which::{Subscribed, Which};
+use super::which::{NotReceived, Subscribed, Which};
 use crate::ros::{PublishedTopic, Qos, ros_type};
 use crate::wire::dialect::names::check_name;
 use crate::wire::error::WireError;
@@ -61,6 +61,8 @@ impl Session {
             changed: Condvar::new(),
             publishers: Mutex::default(),
         });
+        // Whoever comes from now on has published nothing before.
+        follower.look();
         let told = Arc::downgrade(&follower);
         self.node.changes.tell(move || match told.upgrade() {
             Some(follower) => {
@@ -90,6 +92,11 @@ impl Subscriptions {
         let mut all: Vec<_> = self.follower.state().subscribed.iter().cloned().collect();
         all.sort();
         all
+    }
+
+    /// The publishers whose messages cannot be received, sorted: the first 1000.
+    pub fn not_received(&self) -> Vec<NotReceived> {
+        self.follower.state().refused.iter().cloned().collect()
     }
 
     /// Waits until `is_so`, for `longest` at most; returns whether it is. It is asked at once and after each change of the

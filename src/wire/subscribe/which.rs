@@ -1,4 +1,4 @@
-//! [`Which`]: what to receive; [`Subscribed`]: what is received.
+//! [`Which`]: what to receive; [`Subscribed`]: what is received; [`NotReceived`]: what cannot be.
 
 /// What to receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -7,6 +7,17 @@ pub enum Which {
     Named(Vec<String>),
     /// All topics that nodes of other sessions publish, but `/clock`, `/rosout` and `/parameter_events`.
     OfOthers,
+}
+
+/// A publisher whose messages cannot be received.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NotReceived {
+    /// The topic.
+    pub topic: String,
+    /// The full name of the publisher's node.
+    pub node: String,
+    /// Why, in words that follow "because".
+    pub why: String,
 }
 
 /// A publisher whose messages are received.

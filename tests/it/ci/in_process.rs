@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use bagplay::bag::{Bag, Direction, Selection, StartAt};
-use bagplay::ci::in_process::{Done, InProcess, InProcessError, Output, Sink};
+use bagplay::bag::{Bag, Direction, Schema, Selection, StartAt};
+use bagplay::ci::in_process::{Done, InProcess, InProcessError, Output, Record, RecordEnd, Sink};
+use bagplay::ci::judge::compare::{Rules, compare};
+use bagplay::ci::judge::expect::{Expectations, Judged};
+use bagplay::ci::report::Verdict;
 use bagplay::clock::{OnJump, SleepError, TimerOptions};
 use bagplay::output::Occasion;
 use bagplay::time::{Duration, Time};
@@ -365,4 +368,82 @@ fn the_machine_of_the_run_moves_with_it() {
     assert_eq!(steady.now() - began, nanos(30));
     let clock = replay.clock();
     assert_eq!(clock.now(), Time::from_nanos(40));
+}
+
+/// The letter of each message is published as a string, of the last one another letter if `is_changed`.
+fn recorded(bag: &Bag, file: &Path, is_changed: bool) -> RecordEnd {
+    let last = bag.range().unwrap().stop();
+    let replay = InProcess::of(bag).record(file).unwrap();
+    let done = replay.run::<InProcessError>(|input, out| {
+        let letter = input.message.payload[0] ^ u8::from(is_changed && input.clock == last);
+        // A string in CDR.
+        let payload = vec![0, 1, 0, 0, 2, 0, 0, 0, letter, 0];
+        out.publish("/out", input.topic.type_name(), payload);
+        Ok(())
+    });
+    done.unwrap().sink.finish()
+}
+
+#[test]
+fn outputs_are_recorded_digested_and_judged_as_those_of_programs() {
+    let dir = tempfile::tempdir().unwrap();
+    let [golden, own, other] = ["golden", "own", "other"].map(|name| dir.path().join(name));
+    let bag = notes(&[(0, 10, "a"), (0, 20, "b"), (0, 30, "c")]);
+    let first = recorded(&bag, &golden, false);
+    assert_eq!(first.recorded.messages, 3, "{:?}", first.recorded);
+    assert_eq!(
+        first.recorded.notes, [""; 0],
+        "its type is in the recording"
+    );
+    let counts = (first.topics[0].messages, first.topics[0].lost);
+    assert_eq!((first.topics[0].topic.as_str(), counts), ("/out", (3, 0)));
+    assert_eq!(recorded(&bag, &own, false).digest, first.digest);
+    assert_ne!(recorded(&bag, &other, true).digest, first.digest);
+    let [golden, own, other] = [golden, own, other].map(|file| Bag::open(&[file]).unwrap());
+    let rules = Rules::default();
+    assert!(compare(&golden, &own, &rules).unwrap().is_equal());
+    let difference = compare(&golden, &other, &rules).unwrap();
+    let first = difference.first.unwrap();
+    assert_eq!((first.topic.as_str(), first.index), ("/out", 2));
+    assert_eq!(first.times_ns.0, Some(at(30).as_nanos()));
+    let text = "[[expect]]\ntopic = '/out'\ncount = 3\n[[expect.field]]\npath = 'data'\nin = 'last'\nvalue = 'c'";
+    let expectations = Expectations::parse(text, "expect.toml").unwrap();
+    let verdicts = |outputs| {
+        let judged = Judged {
+            outputs,
+            inputs: Some(&bag),
+            topics: None,
+            played: bag.range(),
+            gates: &[],
+        };
+        let checks = expectations.judge(&judged).into_iter();
+        checks.map(|check| check.verdict).collect::<Vec<_>>()
+    };
+    assert_eq!(verdicts(&own), [Verdict::Passed, Verdict::Passed]);
+    assert_eq!(verdicts(&other), [Verdict::Passed, Verdict::Failed]);
+}
+
+#[test]
+fn a_file_that_cannot_be_made_is_an_error_and_an_unknown_type_is_said() {
+    let bag = notes(&[(0, 10, "a")]);
+    let nowhere = InProcess::of(&bag).record("/proc/none/out.mcap");
+    assert!(nowhere.unwrap_err().to_string().contains("cannot be made"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = |define: bool| {
+        let mut sink = Record::new(dir.path().join("out.mcap"), &bag).unwrap();
+        if define {
+            sink = sink.define(Schema {
+                name: "mine/msg/Thing".to_owned(),
+                encoding: "ros2msg".to_owned(),
+                data: "uint8 x\n".into(),
+            });
+        }
+        let replay = InProcess::of(&bag).start_into(sink);
+        replay
+            .outputs()
+            .publish("/thing", "mine/msg/Thing", vec![0, 1, 0, 0, 7]);
+        let done = replay.run::<InProcessError>(|_, _| Ok(())).unwrap();
+        done.sink.finish().recorded.notes.len()
+    };
+    assert_eq!([run(false), run(true)], [1, 0]);
 }

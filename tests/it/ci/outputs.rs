@@ -19,8 +19,10 @@ use bagplay::wire::{
 };
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
+use zenoh::Wait as _;
 
-use crate::support::network::{Events, message, open, options, played, router};
+use crate::support::mcaps::incompressible;
+use crate::support::network::{Events, message, open, options, peer, played, router};
 use crate::support::patience::{PATIENCE, until};
 
 const STAMPED: &str = "std_msgs/Header header\nint32 x\n\
@@ -193,6 +195,66 @@ fn outputs_are_recorded_at_the_position_of_playback_with_the_definition_of_their
     assert!(found.type_hash.is_some());
 }
 
+/// A file that takes nothing until somebody reads it; returns its reading end. `begin` is called meanwhile: whoever opens the
+/// other end waits for this one.
+fn slow_disk<T>(path: &Path, begin: impl FnOnce() -> T) -> (std::fs::File, T) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| std::fs::File::open(path).unwrap());
+        let begun = begin();
+        (reader.join().unwrap(), begun)
+    })
+}
+
+#[test]
+fn outputs_that_wait_for_the_disk_are_in_hand_and_hold_no_lock() {
+    let pair = pair();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.mcap");
+    let topic = stamped(0, "/image");
+    let (mut output, _) = pair
+        .node
+        .advertise(std::slice::from_ref(&topic), None)
+        .unwrap();
+    let definitions = Definitions::new([&topic.topic], AmentIndex::default());
+    let (tell, seen) = bounded(10);
+    let (mut disk, outputs) = slow_disk(&path, || {
+        let options = OutputOptions {
+            topics: Which::OfOthers,
+            record: Some(RecorderOptions {
+                queue_bytes: 1,
+                longest_wait: Duration::from_secs(3600),
+                ..RecorderOptions::new(&path)
+            }),
+            definitions,
+        };
+        let on_arrival = move |arrival: &Arrival, _| tell.send(arrival.sequence).unwrap();
+        Outputs::start(&pair.observer, options, || Time::ZERO, on_arrival).unwrap()
+    });
+    pair.ready(&outputs, &["/image"]);
+    let in_hand = outputs.in_hand();
+    assert!(in_hand.is_empty());
+    // More than a pipe and a chunk take.
+    for n in 0..2 {
+        let mut payload = stamped_payload(n, n).to_vec();
+        payload.extend(incompressible(2 * u64::from(n.unsigned_abs()) + 1, 2 << 20));
+        put(&mut output, 0, payload.into());
+    }
+    assert_eq!(seen.recv_timeout(PATIENCE), Ok(Some(1)));
+    // What is known of the second one can be asked for although its thread waits.
+    until("the second one", || outputs.messages() == 2);
+    assert_eq!(outputs.topics()[0].messages, 2);
+    assert!(!in_hand.is_empty() && seen.is_empty());
+    let reader = std::thread::spawn(move || std::io::copy(&mut disk, &mut std::io::sink()));
+    assert_eq!(seen.recv_timeout(PATIENCE), Ok(Some(2)));
+    until("all are handed on", || in_hand.is_empty());
+    let recorded = outputs.finish().recorded.unwrap();
+    assert!(recorded.error.is_none(), "{recorded:?}");
+    assert_eq!(recorded.messages, 2);
+    assert_eq!(reader.join().unwrap().unwrap(), recorded.bytes);
+}
+
 #[test]
 fn equal_outputs_have_equal_digests_and_different_ones_do_not() {
     let run = |values: [i32; 4], at_once: i64, swap: bool| {
@@ -288,4 +350,27 @@ fn latched_outputs_from_before_are_outputs_and_topics_that_are_missing_are_named
     assert_eq!(outputs.wait_for(&names, Duration::ZERO), ["/never"]);
     let topics = outputs.topics();
     assert_eq!((topics[0].messages, topics[0].lost), (2, 0));
+}
+
+#[test]
+fn what_cannot_be_received_is_named() {
+    let (observer, _events, endpoint) = router(|_| ());
+    let definitions = Definitions::default();
+    let (outputs, _seen) = start(&observer, None, definitions, &Arc::default());
+    assert_eq!(outputs.not_received(), []);
+    let node = peer(&endpoint);
+    let zid = node.zid();
+    // The empty part of its name cannot be a part of a key.
+    let token = format!(
+        "@ros2_lv/0/{zid}/0/5/MP/%/%/odd/%a%%b/std_msgs::msg::dds_::String_/TypeHashNotSupported/::,10:,:,:,,"
+    );
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    until("it is known", || !outputs.not_received().is_empty());
+    let refused = outputs.finish().not_received;
+    let named: Vec<_> = refused.iter().map(|it| (&*it.topic, &*it.node)).collect();
+    assert_eq!(named, [("/a//b", "/odd")]);
+    assert!(
+        refused[0].why.contains("cannot carry that name"),
+        "{refused:?}"
+    );
 }

@@ -37,7 +37,8 @@ fn arrival(topic: &Arc<PublishedTopic>, n: i64, payload: Vec<u8>) -> Arrival {
         position: Time::from_millis(1000 + n),
         publisher: Publisher {
             node: "/n".into(),
-            rank: 0,
+            gid: [1; 16],
+            was_there: false,
         },
         sequence: Some(n),
         source_time: Some(7_000_000_000 + n),

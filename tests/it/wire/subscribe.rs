@@ -248,7 +248,10 @@ fn publishers_of_one_node_on_one_topic_are_told_apart() {
     let mut seen: Vec<_> = (0..2).map(|_| take(&received)).collect();
     seen.sort_by_key(text_of);
     assert_eq!(seen[0].publisher.to_string(), "/other");
-    assert_eq!(seen[1].publisher.to_string(), "/other (2)");
+    assert_eq!(seen[1].publisher.to_string(), "/other");
+    assert_ne!(seen[0].publisher.gid, seen[1].publisher.gid);
+    // Both came after the subscription had begun.
+    assert!(seen.iter().all(|it| !it.publisher.was_there));
     assert!(Arc::ptr_eq(&seen[0].topic, &seen[1].topic));
     assert_eq!(subscriptions.nodes(&seen[0].topic), ["/other"]);
 }

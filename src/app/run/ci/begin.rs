@@ -17,8 +17,9 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::network::Network;
 
 /// The threads of this process through which messages leave and arrive: all of zenoh's. A connection belongs to the runtime
-/// that accepted or opened it (`acc-`, `net-`, `app-`): its threads wake those that receive (`rx-`).
-const OWN_THREADS: [&str; 5] = ["acc-", "app-", "net-", "rx-", "tx-"];
+/// that accepted or opened it (`acc-`, `net-`, `app-`): its threads wake those that receive (`rx-`). `subscribe` has a
+/// lock that those need.
+const OWN_THREADS: [&str; 6] = ["acc-", "app-", "net-", "rx-", "subscribe", "tx-"];
 
 /// The options of the session.
 pub(super) fn wire_options(
@@ -66,7 +67,9 @@ pub(super) fn receive(
         move || place.get(),
         move |arrival, stamp| answers.answered(&arrival.topic.name, stamp.time()),
     );
-    outputs.or_exit(Exit::Failed)
+    let outputs = outputs.or_exit(Exit::Failed)?;
+    desk.waits_for(outputs.in_hand());
+    Ok(outputs)
 }
 
 /// Starts the program under test, if one is given.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bagplay::bag::{Direction, Selection, StartAt};
 use bagplay::ci::gates::{Burst, Bursts};
-use bagplay::cli::{Plan, count};
+use bagplay::cli::{Exit, Plan, count};
 use bagplay::player::Pace;
 use bagplay::untrusted::Foreign;
 
@@ -20,13 +20,44 @@ pub(super) struct Overflow {
     burst: Burst,
 }
 
-/// The subscribers that may lose messages of a run with gates that is not in lockstep. It reads the recording once, from where
-/// playing starts. At a given rate messages come as they came on the robot, so nothing is looked for.
-pub(super) fn overflows(setup: &Setup<'_>, plan: &Plan, network: &Network) -> Vec<Overflow> {
-    let Setup { args, bag, .. } = setup;
+/// The subscribers that may lose messages of a run with gates that is not in lockstep. It reads the recording from where playing
+/// starts, once for all repetitions. At a given rate messages come as they came on the robot, so nothing is looked for.
+///
+/// # Errors
+/// The exit code of a signal that came meanwhile.
+pub(super) fn overflows(
+    setup: &Setup<'_>,
+    plan: &Plan,
+    network: &Network,
+) -> Result<Vec<Overflow>, Exit> {
+    let args = setup.args;
     if args.ci.lockstep || args.ci.gate.is_empty() || plan.options.pace != Pace::Max {
-        return Vec::new();
+        return Ok(Vec::new());
     }
+    let known = setup.bursts.take();
+    let longest = match known.filter(|(chosen, _)| *chosen == plan.chosen) {
+        Some((_, longest)) => longest,
+        None => longest(setup, plan)?,
+    };
+    let again = (plan.chosen.clone(), longest.clone());
+    setup.bursts.replace(Some(again));
+    let overflows = longest.into_iter().flat_map(|burst| {
+        let subscribers = network.depths(&burst.topic).into_iter();
+        let short = subscribers.filter({
+            let messages = burst.messages;
+            move |queue| u64::from(queue.depth) < messages
+        });
+        short.map(move |queue| Overflow {
+            node: queue.node,
+            depth: queue.depth,
+            burst: burst.clone(),
+        })
+    });
+    Ok(overflows.collect())
+}
+
+fn longest(setup: &Setup<'_>, plan: &Plan) -> Result<Vec<Burst>, Exit> {
+    let Setup { args, bag, .. } = setup;
     let mut names = vec![None; bag.topics().len()];
     for chosen in &plan.chosen {
         names[chosen.id.index()] = Some(chosen.name.as_str());
@@ -39,24 +70,14 @@ pub(super) fn overflows(setup: &Setup<'_>, plan: &Plan, network: &Network) -> Ve
     let mut bursts = Bursts::new(&args.ci.gate, in_flight, start);
     // Damage is reported when it is played.
     for message in messages.flatten() {
+        if let Some(exit) = setup.stopped() {
+            return Err(exit);
+        }
         if let Some(name) = names[message.topic.index()] {
             bursts.message(name, message.key.time);
         }
     }
-    let longest = bursts.longest().into_iter();
-    let overflows = longest.flat_map(|burst| {
-        let subscribers = network.depths(&burst.topic).into_iter();
-        let short = subscribers.filter({
-            let messages = burst.messages;
-            move |queue| u64::from(queue.depth) < messages
-        });
-        short.map(move |queue| Overflow {
-            node: queue.node,
-            depth: queue.depth,
-            burst: burst.clone(),
-        })
-    });
-    overflows.collect()
+    Ok(bursts.longest())
 }
 
 /// How many messages of each of these topics the shortest queue keeps.

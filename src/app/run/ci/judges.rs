@@ -1,5 +1,6 @@
 //! What a run is judged by: expectations, a golden recording, and its repetitions.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -24,6 +25,8 @@ const READABLE: &str = "the outputs can be read";
 pub(super) struct Judges {
     expectations: Expectations,
     golden: Option<Golden>,
+    /// Whether there are several runs: then a reference is written once, after all of them.
+    are_many: bool,
 }
 
 #[derive(Debug)]
@@ -49,7 +52,49 @@ impl Judges {
         Ok(Self {
             expectations,
             golden,
+            are_many: args.ci.repeat.get() > 1,
         })
+    }
+
+    /// The reference, if each run is judged by it.
+    fn golden(&self) -> Option<&Golden> {
+        let golden = self.golden.as_ref();
+        golden.filter(|golden| !(golden.is_updated && self.are_many))
+    }
+
+    /// Makes the outputs of several runs the new reference, if that is asked for: those that are kept, if all runs have passed
+    /// and are equal.
+    pub(super) fn update(&self, runs: &Repeat, record: &mut RunRecord) {
+        let golden = self.golden.as_ref().filter(|golden| golden.is_updated);
+        let (Some(golden), true) = (golden, self.are_many) else {
+            return;
+        };
+        let groups = runs.groups();
+        let kept = groups.first().and_then(|group| group.runs.first());
+        let has_failed = record.checks.iter().any(|it| it.verdict != Verdict::Passed);
+        let refused = |why: &str| {
+            let why = format!("the golden recording is not replaced, because {why}");
+            Check::new(Kind::Golden, golden.name(), Verdict::Skipped, why)
+        };
+        record.checks.push(match kept {
+            _ if groups.len() > 1 => refused("the repetitions differ"),
+            Some(kept) if !has_failed => golden.update(&kept.outputs),
+            _ => refused("a run has failed"),
+        });
+    }
+
+    /// The topics that a flag, an expectation or the reference names: they have to be received.
+    pub(super) fn named(&self, args: &PlayArgs) -> BTreeSet<String> {
+        let flags = args.ci.outputs().into_iter().map(|(name, _)| name);
+        let expected = self.expectations.topics().into_iter().map(str::to_owned);
+        let golden = self.golden.iter().filter(|golden| !golden.is_updated);
+        // One that cannot be read is an error of its own.
+        let golden = golden.filter_map(|golden| Bag::open(&[&golden.path]).ok());
+        let golden = golden.flat_map(|bag| {
+            let names = bag.topics().iter().map(|topic| topic.name.clone());
+            names.collect::<Vec<_>>()
+        });
+        flags.chain(expected).chain(golden).collect()
     }
 
     /// Judges what the system under test published in a run.
@@ -77,7 +122,7 @@ impl Judges {
         };
         let checks = self.expectations.judge(&judged);
         record.checks.extend(checks);
-        if let Some(golden) = &self.golden {
+        if let Some(golden) = self.golden() {
             golden.judge(&outputs, happened, record);
         }
     }
@@ -89,7 +134,7 @@ impl Judges {
         let names = self.expectations.names();
         let expected = names.map(|name| skipped(Kind::Expectation, name.to_owned()));
         record.checks.extend(expected.collect::<Vec<_>>());
-        if let Some(golden) = &self.golden {
+        if let Some(golden) = self.golden() {
             record.checks.push(skipped(Kind::Golden, golden.name()));
         }
     }

@@ -2,6 +2,7 @@
 
 mod begin;
 mod bursts;
+mod checks;
 mod judges;
 mod once;
 mod ready;
@@ -15,7 +16,7 @@ use std::path::Path;
 use bagplay::ci::isolation::{Earlier, RunFolder};
 use bagplay::ci::judge::repeat::Repeat;
 use bagplay::ci::report::{Check, Ended, Kind, Outcome, Repeated};
-use bagplay::cli::{Exit, OutputArgs, PlayArgs, check_written};
+use bagplay::cli::{Ending, Exit, OutputArgs, PlayArgs, check_written};
 
 use super::play::prepare;
 use crate::app::failure::{Failure, OrExit};
@@ -24,6 +25,7 @@ use crate::app::supervise::join::receive_signals;
 use judges::Judges;
 use once::play_once;
 use record::{Span, name, record};
+use reports::Results;
 use setup::Setup;
 
 /// Plays against the program under test, as often as is asked for, judges what it did, and writes the reports.
@@ -36,14 +38,9 @@ pub(crate) fn run(
     let (bag, plan) = prepare(args, log_target)?;
     check_written(args, bag.files()).or_exit(Exit::Usage)?;
     let folder = run_folder(args)?;
+    let results = Results::of(args)?;
     let signals = receive_signals()?;
-    let setup = Setup {
-        args,
-        bag: &bag,
-        plan: &plan,
-        signals: &signals,
-        log_target,
-    };
+    let setup = Setup::new(args, (&bag, &plan), &signals, log_target);
     let repetitions = args.ci.repeat.get();
     let (mut runs, mut repeated) = (Repeat::default(), Repeated::default());
     let (mut last, mut first_failure) = (None, None);
@@ -59,7 +56,18 @@ pub(crate) fn run(
         let folder = inner.as_ref().unwrap_or(&folder);
         let span = Span::begin();
         let happened = play_once(&setup, folder)?;
-        let mut record = record(args, &happened, folder, (span, repetition));
+        if happened.ended.how == Ending::Interrupted {
+            setup.stop(happened.ended.exit);
+        }
+        let mut record = record(&setup, &happened, folder, (span, repetition));
+        if let Some(exit) = setup.stopped() {
+            (record.ended, record.exit_code) = (Ended::Interrupted, exit.code());
+        }
+        if !record.unreceived.is_empty() {
+            let named = judges.named(args);
+            let unreceived = checks::of_unreceived(args, &named, &record);
+            record.checks.extend(unreceived);
+        }
         judges.judge(&setup, &happened, &mut record);
         record.exit_code = Outcome::of(&record).exit_code;
         let is_complete = record.ended == Ended::Complete;
@@ -99,10 +107,18 @@ pub(crate) fn run(
                 record.exit_code = code;
             }
         }
+        judges.update(&runs, &mut record);
+        if record.exit_code == 0 {
+            record.exit_code = Outcome::of(&record).exit_code;
+        }
         record.repeated = Some(repeated);
     }
-    reports::write(args, output, &folder, &record)?;
-    Ok(exit(record.exit_code))
+    let exit = Exit::of(record.exit_code);
+    match results.write(args, output, &folder, &record) {
+        Err(failure) if exit != Exit::Done => tracing::error!("{:#}", failure.error),
+        written => written?,
+    }
+    Ok(exit)
 }
 
 /// The folder of the run. One that is named may have the files of an earlier run, which are replaced.
@@ -112,20 +128,4 @@ fn run_folder(args: &PlayArgs) -> Result<RunFolder, Failure> {
         None => RunFolder::numbered(Path::new("."), &name(args)),
     };
     folder.or_exit(Exit::Usage)
-}
-
-fn exit(code: u8) -> Exit {
-    let known = [
-        Exit::Done,
-        Exit::Failed,
-        Exit::Usage,
-        Exit::Recording,
-        Exit::Timeout,
-        Exit::Verdict,
-        Exit::Child,
-        Exit::Interrupted,
-        Exit::Terminated,
-    ];
-    let found = known.into_iter().find(|exit| exit.code() == code);
-    found.unwrap_or(Exit::Failed)
 }

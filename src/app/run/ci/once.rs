@@ -4,20 +4,21 @@ use std::path::PathBuf;
 use std::time::Duration as StdDuration;
 
 use anyhow::Context;
+use bagplay::bag::Note;
 use bagplay::ci::child::{Child, ChildEnd, Program};
 use bagplay::ci::drive::{Desk, Drained, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
 use bagplay::ci::outputs::{Outputs, OutputsEnd};
 use bagplay::ci::report::{Input, Pacing};
-use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire};
+use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire, plural};
 use bagplay::player::{Pace, Player};
 use bagplay::time::Speed;
 use crossbeam_channel::never;
 
 use super::begin::{close_loops, driven_topics, receive, settler, start_child, wire_options};
 use super::bursts::{depths, overflows};
-use super::ready::{Awaited, needs_ros};
+use super::ready::{Awaited, NotReady, needs_ros};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -34,8 +35,11 @@ pub(super) struct Happened {
     /// The range that was played.
     pub(super) plan: Plan,
     pub(super) inputs: Vec<Input>,
-    pub(super) has_losses: bool,
+    pub(super) unsent_bytes: u64,
+    /// How many places of the recording could not be read, or were found to be wrong before.
     pub(super) damaged: u64,
+    /// That the recording has another number of messages than it says.
+    pub(super) miscounted: Option<String>,
     pub(super) pacing: Pacing,
     pub(super) progress: Progress,
     pub(super) outputs: OutputsEnd,
@@ -45,6 +49,21 @@ pub(super) struct Happened {
     /// Why it ended early, in a sentence.
     pub(super) reason: Option<String>,
     pub(super) notes: Vec<String>,
+}
+
+impl Happened {
+    /// What is wrong with what was played, in a sentence.
+    pub(super) fn damage(&self) -> Option<String> {
+        if self.damaged > 0 {
+            let places = plural(self.damaged, "damaged place");
+            return Some(format!("{places} in the recording"));
+        }
+        self.miscounted.clone()
+    }
+
+    pub(super) fn has_played_nothing(&self) -> bool {
+        self.inputs.iter().all(|input| input.messages == 0)
+    }
 }
 
 /// A run before anything is played: the network is joined, and the program under test was started.
@@ -129,12 +148,16 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         limit,
         (setup.signals, &under_test.ended),
     );
-    let overflows = match &ready {
+    let looked = match &ready {
         Ok(()) => {
             rest.say(close_loops(&network, &mut plan));
             overflows(setup, &plan, &network)
         }
-        Err(_) => Vec::new(),
+        Err(_) => Ok(Vec::new()),
+    };
+    let (ready, overflows) = match looked {
+        Ok(overflows) => (ready, overflows),
+        Err(exit) => (Err(NotReady::Interrupted(exit)), Vec::new()),
     };
     rest.say(overflows.iter().map(|it| it.sentence(args.ci.spread)));
     let not_ready = match ready {
@@ -204,8 +227,11 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         child,
         (ended, under_test.reason),
     );
-    happened.has_losses |= unsent_bytes > 0;
-    happened.damaged = report.damaged;
+    happened.unsent_bytes = unsent_bytes;
+    happened.damaged = report.damaged + setup.bag.damage().len() as u64;
+    let miscounted = |note: &&Note| matches!(note, Note::Counts { .. });
+    let miscounted = setup.bag.notes().iter().find(miscounted);
+    happened.miscounted = miscounted.map(ToString::to_string);
     drop(governor);
     shutdown::leave(network, out.into_inner());
     Ok(happened)
@@ -242,9 +268,10 @@ impl Rest<'_> {
         let said = child.iter().flat_map(|(_, end)| end.notes());
         say(&mut self.notes, said);
         Happened {
-            has_losses: inputs.iter().any(|input| input.lost > 0),
+            unsent_bytes: 0,
             inputs,
             damaged: 0,
+            miscounted: None,
             plan,
             pacing: self.pacing,
             progress: desk.progress(),

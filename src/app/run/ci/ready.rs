@@ -8,6 +8,7 @@ use bagplay::ci::child::ChildExit;
 use bagplay::ci::gates::Trigger;
 use bagplay::ci::outputs::Outputs;
 use bagplay::cli::{Ending, Exit, Plan, PlayArgs};
+use bagplay::untrusted::Foreign;
 use crossbeam_channel::{Receiver, select};
 
 use crate::app::failure::Failure;
@@ -38,6 +39,8 @@ pub(super) enum NotReady {
     Interrupted(Exit),
     /// The program under test has ended.
     Ended(ChildExit),
+    /// What is published cannot be received.
+    NotReceived(String),
     /// Not all are there in time.
     Missing(String),
 }
@@ -89,6 +92,12 @@ impl Awaited {
             let missing = self.missing(network, outputs);
             if missing.is_none() && (!self.anybody || joined.is_quiet(network)) {
                 return Ok(());
+            }
+            let mut refused = outputs.not_received().into_iter();
+            if let Some(one) = refused.find(|it| self.outputs.contains(&it.topic)) {
+                let (topic, node) = (Foreign::text(&one.topic), Foreign::text(&one.node));
+                let why = format!("{topic} by {node} is not received: {}", one.why);
+                return Err(NotReady::NotReceived(why));
             }
             if deadline.has_passed() {
                 let missing = missing.unwrap_or_else(|| "other nodes keep joining".to_owned());
@@ -172,6 +181,7 @@ impl NotReady {
                 let why = format!("{exit}, before the run began");
                 (Ended::failed(Exit::Child), why)
             }
+            Self::NotReceived(why) => (Ended::failed(Exit::Failed), why.clone()),
             Self::Missing(who) => {
                 let why = format!("not ready within {limit} s: {who}; hint: --wait-timeout");
                 (Ended::failed(Exit::Timeout), why)

@@ -1,16 +1,96 @@
 //! [`Setup`]: what all repetitions of a run have in common.
 
+use std::cell::{Cell, OnceCell, RefCell};
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use bagplay::bag::Bag;
-use bagplay::cli::{Exit, Plan, PlayArgs};
+use bagplay::ci::gates::Burst;
+use bagplay::ci::outputs::file_digest;
+use bagplay::ci::report::RecordedFile;
+use bagplay::cli::{Chosen, Exit, Plan, PlayArgs};
+use bagplay::untrusted::Foreign;
 use crossbeam_channel::Receiver;
 
 use crate::app::log::LogTarget;
 
 /// What all repetitions of a run have in common.
+#[derive(Debug)]
 pub(super) struct Setup<'a> {
     pub(super) args: &'a PlayArgs,
     pub(super) bag: &'a Bag,
     pub(super) plan: &'a Plan,
     pub(super) signals: &'a Receiver<Exit>,
     pub(super) log_target: &'a LogTarget,
+    /// The longest bursts of the topics for which they were counted last: repetitions play the same.
+    pub(super) bursts: RefCell<Option<(Vec<Chosen>, Vec<Burst>)>>,
+    stopped: Cell<Option<Exit>>,
+    recordings: OnceCell<Vec<RecordedFile>>,
+}
+
+impl<'a> Setup<'a> {
+    pub(super) fn new(
+        args: &'a PlayArgs,
+        (bag, plan): (&'a Bag, &'a Plan),
+        signals: &'a Receiver<Exit>,
+        log_target: &'a LogTarget,
+    ) -> Self {
+        Self {
+            args,
+            bag,
+            plan,
+            signals,
+            log_target,
+            bursts: RefCell::default(),
+            stopped: Cell::default(),
+            recordings: OnceCell::new(),
+        }
+    }
+
+    /// Whether a signal has asked for the end, with its exit code. Signals that are taken elsewhere are told with
+    /// [`Setup::stop`].
+    pub(super) fn stopped(&self) -> Option<Exit> {
+        if self.stopped.get().is_none() {
+            self.stopped.set(self.signals.try_recv().ok());
+        }
+        self.stopped.get()
+    }
+
+    /// A signal has asked for the end.
+    pub(super) fn stop(&self, exit: Exit) {
+        self.stopped.set(Some(exit));
+    }
+
+    /// The files that are played, with their digests: those that were not computed before a signal are missing.
+    pub(super) fn recordings(&self) -> Vec<RecordedFile> {
+        if let Some(known) = self.recordings.get() {
+            return known.clone();
+        }
+        let bags = self.args.bags.iter();
+        let found: Vec<_> = bags.flat_map(|bag| self.files(bag)).collect();
+        if self.stopped().is_none() {
+            // Nobody else has set it.
+            let _ = self.recordings.set(found.clone());
+        }
+        found
+    }
+
+    fn files(&self, bag: &Path) -> Vec<RecordedFile> {
+        let paths: Vec<PathBuf> = match fs::read_dir(bag) {
+            Ok(entries) => {
+                let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
+                let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
+                paths.sort();
+                paths
+            }
+            Err(_) => vec![bag.to_path_buf()],
+        };
+        let is_wanted = || self.stopped().is_none();
+        let file = |path: PathBuf| RecordedFile {
+            name: Foreign::path(&path).to_string(),
+            bytes: fs::metadata(&path).map_or(0, |it| it.len()),
+            xxh3_128: file_digest(&path, is_wanted).ok().flatten(),
+        };
+        paths.into_iter().map(file).collect()
+    }
 }

@@ -10,6 +10,7 @@ use bagplay::cli::{Exit, OutputArgs, SuiteArgs, SuiteReportArgs, SuiteVerb};
 
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
+use crate::app::reports::ReportTargets;
 
 /// `play suite DIR…` and `play suite report FILE…`.
 pub(crate) fn run(
@@ -24,6 +25,7 @@ pub(crate) fn run(
 }
 
 fn report(args: &SuiteReportArgs, output: &OutputArgs) -> Result<Exit, Failure> {
+    let reports = ReportTargets::of(&args.reports)?;
     let files = ShardFile::read_all(&args.files).or_exit(Exit::Usage)?;
     let merged = merge(&files).or_exit(Exit::Usage)?;
     for problem in &merged.problems {
@@ -37,6 +39,6 @@ fn report(args: &SuiteReportArgs, output: &OutputArgs) -> Result<Exit, Failure> 
         problems: merged.problems,
         runs: merged.runs,
     };
-    reports::write(&suite, &args.reports, output.format)?;
+    reports::write(&suite, &reports, output.format)?;
     Ok(Exit::of(exit))
 }

@@ -14,6 +14,7 @@ use super::reports::{self, SuiteReport};
 use super::table::Table;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
+use crate::app::reports::ReportTargets;
 use crate::app::signals;
 
 /// Runs the cases, or lists them.
@@ -48,6 +49,7 @@ pub(super) fn run(
     if args.runner.is_none() {
         plan.check_words(&runner)?;
     }
+    let reports = ReportTargets::of(&args.reports)?;
     let stop = signals::listen()
         .context("signals cannot be received")
         .or_exit(Exit::Failed)?;
@@ -99,7 +101,7 @@ pub(super) fn run(
         problems,
         runs,
     };
-    reports::write(&suite, &args.reports, output.format)?;
+    reports::write(&suite, &reports, output.format)?;
     Ok(Exit::of(exit))
 }
 

@@ -35,6 +35,9 @@ pub(super) fn traffic(run: &RunRecord) -> Markup {
                             @for output in run.outputs.iter().take(MOST) {
                                 (topic(&output.topic, &output.type_name, [output.messages, output.bytes, output.lost], &from(output)))
                             }
+                            @for one in run.unreceived.iter().take(MOST) {
+                                (topic(&one.topic, "", [0; 3], &format!("← {}, not received", shortened(&one.node, 200))))
+                            }
                         }
                     }
                 }

@@ -68,7 +68,7 @@ pub struct SuiteRunArgs {
     #[arg(long)]
     pub list: bool,
     /// Write the references that scenarios name, instead of comparing with them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "repeat")]
     pub update_golden: bool,
     /// Program that gets the command line of each run, instead of this one: to run it in a container, for instance
     #[arg(long, value_name = "PROGRAM")]

@@ -1,10 +1,11 @@
-//! [`Queue`]: messages on their way to the file, bounded by their bytes. Whoever puts one waits for room only up to a limit.
+//! [`Queue`]: messages on their way to the file, bounded by their bytes. Adding one never waits. Whoever has added one waits
+//! until what was added fits, only up to a limit.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::arrival::Arrival;
+use crate::ci::outputs::arrival::Arrival;
 
 /// What a message takes besides its payload.
 const OVERHEAD: usize = 128;
@@ -24,7 +25,7 @@ struct State {
     waiting: VecDeque<Arrival>,
     /// The bytes of what waits, and of what was taken and is not done with.
     bytes: usize,
-    /// Nobody has made room within the limit: the next one does not wait before there is some.
+    /// Nobody has made room within the limit: nothing is added and nobody waits before there is some.
     is_stuck: bool,
     /// How many wait for room.
     waiting_for_room: usize,
@@ -58,21 +59,15 @@ impl Queue {
         }
     }
 
-    /// Adds a message; returns whether there was room, or some came within the limit.
-    pub(super) fn put(&self, arrival: Arrival) -> bool {
+    /// Adds a message without waiting; returns whether it was added. It is added although there is no room, unless somebody has
+    /// waited for room in vain: whoever adds one then [waits](Self::wait_for_room), so there is one such message per thread.
+    pub(super) fn add(&self, arrival: Arrival) -> bool {
         let size = size_of(&arrival);
         let mut state = self.state();
-        if !self.has_room(&state, size) && !state.is_stuck && !state.is_closed {
-            state.waiting_for_room += 1;
-            let is_full = |state: &mut State| !self.has_room(state, size) && !state.is_closed;
-            let waited = self
-                .room
-                .wait_timeout_while(state, self.longest_wait, is_full);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            state.waiting_for_room -= 1;
+        if self.has_room(&state, size) {
+            state.is_stuck = false;
         }
-        let is_added = self.has_room(&state, size) && !state.is_closed;
-        state.is_stuck = !is_added;
+        let is_added = !state.is_stuck && !state.is_closed;
         if is_added {
             state.bytes = state.bytes.saturating_add(size);
             state.waiting.push_back(arrival);
@@ -82,6 +77,28 @@ impl Queue {
             }
         }
         is_added
+    }
+
+    /// Waits until there is no more than fits, up to the limit. To be called after [`Self::add`], without a lock.
+    pub(super) fn wait_for_room(&self) {
+        let mut state = self.state();
+        let is_full = |state: &mut State| {
+            state.bytes > self.most_bytes && !state.is_stuck && !state.is_closed
+        };
+        if !is_full(&mut state) {
+            return;
+        }
+        state.waiting_for_room += 1;
+        let waited = self
+            .room
+            .wait_timeout_while(state, self.longest_wait, is_full);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting_for_room -= 1;
+        if is_full(&mut state) {
+            state.is_stuck = true;
+            drop(state);
+            self.room.notify_all();
+        }
     }
 
     /// Takes all that waits; waits for something for `longest` at most. Its bytes count until they are [released](Self::release).
@@ -151,31 +168,39 @@ mod tests {
     #[test]
     fn a_full_queue_refuses_and_takes_again_once_there_is_room() {
         let queue = Queue::new(3 * (OVERHEAD + 100), Duration::ZERO);
-        let put = || queue.put(arrival(100));
+        let put = || {
+            let is_added = queue.add(arrival(100));
+            queue.wait_for_room();
+            is_added
+        };
         assert_eq!(
-            [put(), put(), put(), put(), put()],
-            [true, true, true, false, false]
+            [put(), put(), put(), put(), put(), put()],
+            [true, true, true, true, false, false]
         );
         let taken = queue.take(Duration::ZERO);
-        assert_eq!(taken.messages.len(), 3);
+        assert_eq!(taken.messages.len(), 4);
         assert!(taken.is_full && !taken.is_last);
         assert!(!put(), "what was taken still counts");
-        queue.release(OVERHEAD + 100);
-        assert!(put());
         queue.release(2 * (OVERHEAD + 100));
-        assert!(!queue.put(arrival(1000)));
+        assert!(put());
         assert_eq!(queue.take(Duration::ZERO).messages.len(), 1);
-        queue.release(OVERHEAD + 100);
-        assert!(queue.put(arrival(1000)), "it is empty");
+        queue.release(3 * (OVERHEAD + 100));
+        assert!(queue.add(arrival(1000)), "it is empty");
         queue.close();
         assert!(!put() && queue.take(Duration::MAX).is_last);
     }
 
     #[test]
-    fn whoever_puts_waits_for_room() {
+    fn whoever_has_added_waits_for_room() {
         let queue = Queue::new(OVERHEAD + 100, Duration::from_secs(600));
         std::thread::scope(|scope| {
-            let putter = scope.spawn(|| (0..100).all(|_| queue.put(arrival(100))));
+            let putter = scope.spawn(|| {
+                (0..100).all(|_| {
+                    let is_added = queue.add(arrival(100));
+                    queue.wait_for_room();
+                    is_added
+                })
+            });
             let mut taken = 0;
             while taken < 100 {
                 for message in queue.take(Duration::from_secs(600)).messages {
@@ -184,6 +209,17 @@ mod tests {
                 }
             }
             assert!(putter.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_queue_is_closed() {
+        let queue = Queue::new(1, Duration::from_secs(600));
+        assert!(queue.add(arrival(100)));
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| queue.wait_for_room());
+            queue.close();
+            waiter.join().unwrap();
         });
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::check::Check;
 use super::number::Series;
+use super::output::{OutputTopic, Unreceived};
+use crate::ci::report::check::Check;
 
 /// One run: what was played, what came back, and how it was judged. Times of the log are in nanoseconds since the epoch,
 /// spans of wall time in milliseconds unless a name says otherwise.
@@ -34,6 +35,8 @@ pub struct RunRecord {
     pub inputs: Vec<Input>,
     /// What the system under test published, by topic.
     pub outputs: Vec<OutputTopic>,
+    /// What it published and could not be received: not even the number of those messages is known. The first 1000 publishers.
+    pub unreceived: Vec<Unreceived>,
     /// How the run waited for the system under test.
     pub pacing: Pacing,
     /// The gates.
@@ -127,24 +130,6 @@ pub struct Input {
     pub lost: u64,
     /// The nodes that subscribe to it.
     pub subscribers: Vec<String>,
-}
-
-/// A topic that the system under test published.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OutputTopic {
-    /// Its name.
-    pub topic: String,
-    /// Its type.
-    pub type_name: String,
-    /// How many messages were received.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// How many were lost on the way here, by their sequence numbers.
-    pub lost: u64,
-    /// How many were received, but could not be recorded.
-    pub unrecorded: u64,
 }
 
 /// How a run waited for the system under test.

@@ -11,8 +11,8 @@ use mcap::records::MessageHeader;
 use mcap::write::NoSeek;
 use mcap::{Compression, McapError, WriteOptions, Writer};
 
-use super::arrival::Arrival;
-use super::definitions::Definition;
+use crate::ci::outputs::arrival::Arrival;
+use crate::ci::outputs::definitions::Definition;
 use crate::ros::{PublishedTopic, Qos};
 use crate::untrusted::Foreign;
 

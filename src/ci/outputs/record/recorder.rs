@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::arrival::Arrival;
-use super::definitions::{Definition, Known};
 use super::file::{RecordError, RecordingFile};
 use super::queue::{Queue, size_of};
+use crate::ci::outputs::arrival::Arrival;
+use crate::ci::outputs::definitions::{Definition, Known};
 use crate::ros::PublishedTopic;
 use crate::untrusted::Foreign;
 
@@ -31,8 +31,8 @@ pub struct RecorderOptions {
     pub path: PathBuf,
     /// How many bytes of messages may wait for the disk.
     pub queue_bytes: usize,
-    /// How long one who brings a message waits for room in the queue. If none comes, the message is not recorded, and nobody
-    /// waits before there is room again.
+    /// How long one who has brought a message waits until what waits for the disk fits. If it does not by then, the next messages
+    /// are not recorded, and nobody waits, before there is room again.
     pub longest_wait: Duration,
 }
 
@@ -51,10 +51,16 @@ impl RecorderOptions {
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
+    intake: Intake,
+    thread: Option<JoinHandle<Recorded>>,
+}
+
+/// Where messages come in. Clones are the same.
+#[derive(Clone, Debug)]
+pub(in crate::ci::outputs) struct Intake {
     queue: Arc<Queue>,
     /// How many messages of each topic found no room.
-    refused: Mutex<BTreeMap<String, u64>>,
-    thread: Option<JoinHandle<Recorded>>,
+    refused: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
 /// What became of a recording.
@@ -101,8 +107,10 @@ impl Recorder {
         })?;
         Ok(Self {
             path,
-            queue,
-            refused: Mutex::default(),
+            intake: Intake {
+                queue,
+                refused: Arc::default(),
+            },
             thread: Some(thread),
         })
     }
@@ -112,16 +120,17 @@ impl Recorder {
         &self.path
     }
 
-    /// Records a message; returns whether it found room in the queue.
+    /// Records a message, and waits for room if the queue is full; returns whether it is recorded.
     pub fn put(&self, arrival: Arrival) -> bool {
-        let topic = Arc::clone(&arrival.topic);
-        let is_taken = self.queue.put(arrival);
-        if !is_taken {
-            let refused = self.refused.lock();
-            let mut refused = refused.unwrap_or_else(PoisonError::into_inner);
-            *refused.entry(topic.name.clone()).or_default() += 1;
-        }
+        let is_taken = self.intake.add(arrival);
+        self.intake.wait_for_room();
         is_taken
+    }
+
+    /// Where messages come in.
+    #[cfg(feature = "wire")]
+    pub(in crate::ci::outputs) fn intake(&self) -> Intake {
+        self.intake.clone()
     }
 
     /// Waits until all messages are written, and writes the index.
@@ -132,8 +141,7 @@ impl Recorder {
             }),
             ..Recorded::default()
         });
-        let refused = self.refused.lock();
-        let refused = std::mem::take(&mut *refused.unwrap_or_else(PoisonError::into_inner));
+        let refused = std::mem::take(&mut *self.intake.refused());
         for (topic, count) in refused {
             *recorded.unrecorded.entry(topic).or_default() += count;
         }
@@ -141,9 +149,30 @@ impl Recorder {
     }
 
     fn end(&mut self) -> Option<Recorded> {
-        self.queue.close();
+        self.intake.queue.close();
         // A panic there has been reported.
         self.thread.take()?.join().ok()
+    }
+}
+
+impl Intake {
+    /// Adds a message without waiting; returns whether it is recorded. To be followed by [`Intake::wait_for_room`].
+    pub(in crate::ci::outputs) fn add(&self, arrival: Arrival) -> bool {
+        let topic = Arc::clone(&arrival.topic);
+        let is_taken = self.queue.add(arrival);
+        if !is_taken {
+            *self.refused().entry(topic.name.clone()).or_default() += 1;
+        }
+        is_taken
+    }
+
+    /// Waits until what waits for the disk fits, up to the limit of the recorder. No lock is to be held.
+    pub(in crate::ci::outputs) fn wait_for_room(&self) {
+        self.queue.wait_for_room();
+    }
+
+    fn refused(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,0 +1,208 @@
+//! [`ReportTargets`]: the files into which a run or a suite writes its reports.
+//!
+//! A file that cannot be written is found before anything is played. Each is written beside its place and then renamed, so there
+//! is never a part of a report.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use bagplay::ci::report::{RunRecord, append_markdown, to_html, to_json, to_junit, to_markdown};
+use bagplay::cli::{CiArgs, Exit, ReportFiles};
+use bagplay::untrusted::Foreign;
+use serde::Serialize;
+
+use super::failure::{Failure, OrExit};
+
+/// The longest summary in Markdown, in bytes: what GitHub takes.
+const MOST_MARKDOWN: usize = 1 << 20;
+/// The file to which a step of a GitHub workflow appends its summary.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// The files into which reports are written.
+#[derive(Debug, Default)]
+pub(crate) struct ReportTargets {
+    junit: Option<Target>,
+    json: Option<Target>,
+    markdown: Option<Target>,
+    html: Option<Target>,
+    summary: Option<PathBuf>,
+}
+
+/// A file that is written as a whole.
+#[derive(Debug)]
+pub(crate) struct Target {
+    path: PathBuf,
+    /// Where it is written first: beside its place. `None`: in its place, because it is no file (`/dev/stdout`), or because the
+    /// folder takes no other.
+    folder: Option<PathBuf>,
+}
+
+impl ReportTargets {
+    /// Those of a run; makes their folders.
+    ///
+    /// # Errors
+    /// A usage error, if one cannot be written.
+    pub(crate) fn of_run(args: &CiArgs) -> Result<Self, Failure> {
+        Self::of(&ReportFiles {
+            junit: args.junit.clone(),
+            report: args.report.clone(),
+            markdown: args.markdown.clone(),
+            html: args.html.clone(),
+        })
+    }
+
+    /// Those of a suite; makes their folders.
+    ///
+    /// # Errors
+    /// A usage error, if one cannot be written.
+    pub(crate) fn of(files: &ReportFiles) -> Result<Self, Failure> {
+        let target = |flag, file: &Option<PathBuf>| {
+            let target = file.as_ref().map(|file| Target::new(flag, file));
+            target.transpose()
+        };
+        let summary = std::env::var_os(STEP_SUMMARY).map(PathBuf::from);
+        Ok(Self {
+            junit: target("--junit", &files.junit)?,
+            json: target("--report", &files.report)?,
+            markdown: target("--markdown", &files.markdown)?,
+            html: target("--html", &files.html)?,
+            summary: summary.filter(|file| !file.as_os_str().is_empty()),
+        })
+    }
+
+    /// Writes all of them; `json` is what the report in JSON has.
+    ///
+    /// # Errors
+    /// The first one that failed; the others have been written.
+    pub(crate) fn write(&self, runs: &[RunRecord], json: &impl Serialize) -> Result<(), Failure> {
+        let junit = || Ok(to_junit(runs)?);
+        let json = || Ok(to_json(json)?.into_bytes());
+        let markdown = || Ok(to_markdown(runs, MOST_MARKDOWN).into_bytes());
+        let html = || Ok(to_html(runs).into_bytes());
+        let written = [
+            save(self.junit.as_ref(), junit),
+            save(self.json.as_ref(), json),
+            save(self.markdown.as_ref(), markdown),
+            save(self.html.as_ref(), html),
+        ];
+        if let Some(file) = &self.summary {
+            // The result is what counts, not where it is shown.
+            if let Err(error) = append_markdown(file, runs) {
+                tracing::warn!("{STEP_SUMMARY}: {}: {error}", Foreign::path(file));
+            }
+        }
+        let first = written.into_iter().collect::<anyhow::Result<()>>();
+        first.or_exit(Exit::Failed)
+    }
+}
+
+fn save(
+    target: Option<&Target>,
+    text: impl FnOnce() -> anyhow::Result<Vec<u8>>,
+) -> anyhow::Result<()> {
+    match target {
+        Some(target) => target.write(&text()?),
+        None => Ok(()),
+    }
+}
+
+impl Target {
+    /// A file that a flag names; makes its folder.
+    ///
+    /// # Errors
+    /// A usage error, if it cannot be written.
+    pub(crate) fn new(flag: &str, file: &Path) -> Result<Self, Failure> {
+        let target = find(file).with_context(|| format!("{flag}: {}", unwritable(file)));
+        target.or_exit(Exit::Usage)
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// Names the file, which is as it was, unless it was written in its place.
+    pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        let written = match &self.folder {
+            Some(folder) => replace(folder, &self.path, |file| file.write_all(bytes)),
+            None => fs::write(&self.path, bytes),
+        };
+        written.with_context(|| unwritable(&self.path))
+    }
+
+    /// Copies another file there.
+    ///
+    /// # Errors
+    /// As [`Target::write`], or if the other file cannot be read.
+    pub(crate) fn copy(&self, from: &Path) -> anyhow::Result<()> {
+        let read = || format!("{} cannot be read", Foreign::path(from));
+        let mut source = fs::File::open(from).with_context(read)?;
+        let copied = match &self.folder {
+            Some(folder) => replace(folder, &self.path, |file| {
+                io::copy(&mut source, file).map(drop)
+            }),
+            None => fs::copy(from, &self.path).map(drop),
+        };
+        copied.with_context(|| unwritable(&self.path))
+    }
+}
+
+fn unwritable(file: &Path) -> String {
+    format!("{} cannot be written", Foreign::path(file))
+}
+
+fn find(file: &Path) -> io::Result<Target> {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder)?;
+    // A link stays a link.
+    let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let folder = path.parent().unwrap_or(folder).to_owned();
+    let folder = match folder.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => folder,
+    };
+    match fs::metadata(&path) {
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if !found.is_file() => return Ok(Target { path, folder: None }),
+        _ => {}
+    }
+    match beside(&folder) {
+        Ok(_) => Ok(Target {
+            path,
+            folder: Some(folder),
+        }),
+        Err(error) => match OpenOptions::new().write(true).open(&path) {
+            Ok(_) => Ok(Target { path, folder: None }),
+            Err(_) => Err(error),
+        },
+    }
+}
+
+fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".report-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // The umask of the user is applied to this. By default nobody else could read the file.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+fn replace(
+    folder: &Path,
+    path: &Path,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = beside(folder)?;
+    write(file.as_file_mut())?;
+    if let Ok(former) = fs::metadata(path) {
+        file.as_file().set_permissions(former.permissions())?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! Everything that is known of a run, as values.
+
+mod number;
+mod output;
+mod run;
+
+pub use number::Series;
+pub use output::{OutputPublisher, OutputTopic, Unreceived};
+pub use run::{
+    ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
+    Pacing, RecordedFile, Repeated, RunRecord, Spans,
+};
