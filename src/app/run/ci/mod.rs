@@ -2,11 +2,13 @@
 
 mod begin;
 mod bursts;
+mod held;
 mod judges;
 mod once;
 mod ready;
 mod record;
 mod reports;
+mod reset;
 pub(crate) mod scenario;
 mod setup;
 
@@ -21,6 +23,7 @@ use super::play::prepare;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
 use crate::app::supervise::join::receive_signals;
+use held::System;
 use judges::Judges;
 use once::play_once;
 use record::{Span, name, record};
@@ -36,12 +39,14 @@ pub(crate) fn run(
     let (bag, plan) = prepare(args, log_target)?;
     let folder = run_folder(args)?;
     let signals = receive_signals()?;
+    let system = System::told(args)?;
     let setup = Setup {
         args,
         bag: &bag,
         plan: &plan,
         signals: &signals,
         log_target,
+        system: system.as_ref(),
     };
     let repetitions = args.ci.repeat.get();
     let (mut runs, mut repeated) = (Repeat::default(), Repeated::default());
@@ -58,14 +63,16 @@ pub(crate) fn run(
         let folder = inner.as_ref().unwrap_or(&folder);
         let span = Span::begin();
         let happened = play_once(&setup, folder)?;
-        let mut record = record(args, &happened, folder, (span, repetition));
+        let mut record = record(args, &happened, folder, system.as_ref(), (span, repetition));
         judges.judge(&setup, &happened, &mut record);
         record.exit_code = Outcome::of(&record).exit_code;
         let is_complete = record.ended == Ended::Complete;
         // What fails at an input may pass the next time; what failed before the first one fails again.
         let has_begun = record.inputs.iter().any(|input| input.messages > 0);
         let is_verdict = matches!(happened.ended.exit, Exit::Timeout | Exit::Child);
-        let is_worth_repeating = is_complete || (is_verdict && has_begun);
+        // What state a system is in after a run that failed is not known.
+        let is_fresh = system.is_none();
+        let is_worth_repeating = is_complete || (is_verdict && has_begun && is_fresh);
         if is_complete {
             runs.add(judges::repetition(&record, &happened));
         }

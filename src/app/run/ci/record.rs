@@ -15,6 +15,7 @@ use bagplay::ci::report::{
 use bagplay::cli::{Ending, Exit, PlayArgs};
 use bagplay::untrusted::Foreign;
 
+use super::held::System;
 use super::once::Happened;
 
 /// How many lines of each of its files a program under test is quoted with.
@@ -49,6 +50,7 @@ pub(super) fn record(
     args: &PlayArgs,
     happened: &Happened,
     folder: &RunFolder,
+    system: Option<&System>,
     (span, repetition): (Span, u32),
 ) -> RunRecord {
     let range = happened.plan.options.played.range;
@@ -89,10 +91,11 @@ pub(super) fn record(
         settling: (happened.progress.settling.count() > 0)
             .then(|| happened.progress.settling.summary()),
         digest: Some(happened.outputs.digest.to_string()),
-        child: happened
-            .child
-            .as_ref()
-            .map(|(program, end)| end.record(program, tail)),
+        child: happened.child.as_ref().map(|(program, end)| match system {
+            Some(system) => system.record(program, end, tail),
+            None => end.record(program, tail),
+        }),
+        system: happened.system.clone(),
         checks,
         notes,
         timeline: happened.progress.timeline.clone(),
@@ -107,7 +110,10 @@ pub(super) fn record(
     let outputs = folder.relative(&happened.recording);
     record.files.insert("outputs".into(), outputs);
     if happened.child.is_some() {
-        let files = [("stdout", folder.stdout()), ("stderr", folder.stderr())];
+        let held = system.map(System::held);
+        let stdout = held.map_or_else(|| folder.stdout(), |held| held.stdout.clone());
+        let stderr = held.map_or_else(|| folder.stderr(), |held| held.stderr.clone());
+        let files = [("stdout", stdout), ("stderr", stderr)];
         for (what, file) in files {
             record.files.insert(what.into(), folder.relative(&file));
         }
@@ -177,14 +183,16 @@ fn checks(args: &PlayArgs, happened: &Happened) -> Vec<Check> {
     });
     let run = of_run(args, happened);
     let outputs = of_outputs(happened);
-    let all = child.into_iter().chain(gates).chain([run]).chain(outputs);
-    all.collect()
+    let reset = happened.reset.clone();
+    let all = child.into_iter().chain(reset).chain(gates);
+    all.chain([run]).chain(outputs).collect()
 }
 
 fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
     let name = format!("{} runs to the end", program.name());
     let failed = |reason: String| Check::failed(Kind::Child, name.clone(), reason);
-    let has_ended = happened.ended.exit == Exit::Child;
+    // Without its own end a run fails with this code if the system could not be reset.
+    let has_ended = happened.ended.exit == Exit::Child && happened.reason.is_some();
     match &end.exit {
         _ if has_ended => failed(happened.reason.clone().unwrap_or_default()),
         // A node runs until it is asked to end, whatever its exit code.
@@ -246,7 +254,12 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
         (Ending::End, _) => check(Verdict::Passed, String::new()),
         (Ending::Interrupted, _) => check(Verdict::Skipped, "interrupted".into()),
         (_, Exit::Timeout) => check(Verdict::Failed, reason()),
-        (_, Exit::Child) => check(Verdict::Skipped, reason()),
+        (_, Exit::Child) => match &happened.reset {
+            Some(reset) if happened.reason.is_none() => {
+                check(Verdict::Skipped, reset.reason.clone())
+            }
+            _ => check(Verdict::Skipped, reason()),
+        },
         (Ending::Stopped, _) => check(Verdict::Skipped, "it was stopped".into()),
         _ if happened.reason.is_some() => check(Verdict::Error, reason()),
         _ => check(Verdict::Error, "the network was lost".into()),

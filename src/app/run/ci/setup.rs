@@ -4,6 +4,7 @@ use bagplay::bag::Bag;
 use bagplay::cli::{Exit, Plan, PlayArgs};
 use crossbeam_channel::Receiver;
 
+use super::held::System;
 use crate::app::log::LogTarget;
 
 /// What all repetitions of a run have in common.
@@ -13,4 +14,6 @@ pub(super) struct Setup<'a> {
     pub(super) plan: &'a Plan,
     pub(super) signals: &'a Receiver<Exit>,
     pub(super) log_target: &'a LogTarget,
+    /// The system under test, if it is not started and ended here.
+    pub(super) system: Option<&'a System>,
 }
