@@ -20,7 +20,8 @@ pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 pub use args::verbs::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::verbs::suite::{
-    InvalidFilter, ReportFiles, SuiteArgs, SuiteFilter, SuiteReportArgs, SuiteRunArgs, SuiteVerb,
+    HoldSystemArgs, InvalidFilter, ReportFiles, SuiteArgs, SuiteFilter, SuiteReportArgs,
+    SuiteRunArgs, SuiteVerb,
 };
 pub use args::when::{Unreadable, When, WhenRange, parse_size, parse_span};
 pub use args::wire_args::WireArgs;

@@ -126,6 +126,10 @@ def main():
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--quit-at", type=int, help="exit with code 0 at this one")
     parser.add_argument("--farewell", action="store_true", help="a last answer when it is asked to end")
+    parser.add_argument("--show-jumps", action="store_true", help="how often the clock went back, in each answer")
+    parser.add_argument("--resettable", action="store_true", help="count from 0 again after a message on the key reset")
+    parser.add_argument("--die-alone", action="store_true", help="exit with code 3 when the player leaves")
+    parser.add_argument("--quit-at-jump", action="store_true", help="exit with code 4 when the clock goes back")
     parser.add_argument("--odom", action="store_true", help="publish /odom, too")
     parser.add_argument("--lose-at", type=int, help="lose a message before this answer, and send this one twice")
     parser.add_argument("--early", type=int, default=0, help="so many messages on /answer were published before anybody listened")
@@ -160,6 +164,7 @@ def main():
     odom = Publisher(session, domain, "/odom", 13) if arguments.odom else None
     shown = [0]
     count = [0]
+    jumps = [0]
 
     def callback(payload: bytes):
         number = count[0]
@@ -182,6 +187,8 @@ def main():
         text = f"{number} {stamp[0]}.{stamp[1]:09}"
         if arguments.show_clock:
             text += f" at {shown[0]}"
+        if arguments.show_jumps:
+            text += f" jumps {jumps[0]}"
         if number == arguments.differ_at:
             text += f" {random.random()}"
         for index in range(arguments.extra):
@@ -201,6 +208,10 @@ def main():
     def clock(sample):
         now = clock_value(sample.payload.to_bytes())
         before, shown[0] = shown[0], now
+        if before > now:
+            jumps[0] += 1
+            if arguments.quit_at_jump:
+                os._exit(4)
         # A timer of rclcpp fires once for all periods that it has missed.
         if timer and before and before // PERIOD != now // PERIOD:
             timer.put(HEADER + string(f"{now // PERIOD}"))
@@ -225,6 +236,21 @@ def main():
 
         signal.signal(signal.SIGTERM, say_farewell)
     keep = [odom, odd_token]
+    if arguments.die_alone:
+
+        def changes(sample):
+            if sample.kind == zenoh.SampleKind.DELETE:
+                os._exit(3)
+
+        publishers = f"@ros2_lv/{domain}/*/*/*/MP/*/*/*/%imu/**"
+        keep.append(session.liveliness().declare_subscriber(publishers, changes))
+    if arguments.resettable:
+
+        def reset(_):
+            count[0] = 0
+            print("reset", flush=True)
+
+        keep.append(session.declare_subscriber("reset", reset))
     if not arguments.deaf:
         subscribe(1, "/clock", CLOCK.dds_type, clock)
         subscribe(2, "/imu", IMU_DDS, lambda sample: executor.add(sample.payload.to_bytes()))

@@ -4,23 +4,26 @@ use std::fmt;
 use std::time::Duration;
 
 use rustix::process::{Signal, WaitIdStatus};
+use serde::{Deserialize, Serialize};
 
 use super::limits::Reached;
 use crate::untrusted::Foreign;
 
 /// How a process ends.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum How {
     /// By itself, with this code.
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// Nobody knows: this process was started with SIGCHLD ignored, and then the system keeps no results.
+    /// Nobody knows: this process was started with SIGCHLD ignored, and then the system keeps no results; or the process that
+    /// had started the program is gone.
     Unknown,
 }
 
 /// A program has ended. Displayed as a sentence without a full stop.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ChildExit {
     /// The name of the program.
     pub name: String,
@@ -62,7 +65,7 @@ impl fmt::Display for How {
                 Some(name) => write!(f, "signal {number} ({name})"),
                 None => write!(f, "signal {number}"),
             },
-            Self::Unknown => f.write_str("an unknown result (SIGCHLD is ignored here)"),
+            Self::Unknown => f.write_str("an unknown result"),
         }
     }
 }
@@ -158,7 +161,7 @@ mod tests {
             ),
             (
                 How::Unknown,
-                "slam_node ended with an unknown result (SIGCHLD is ignored here) after 12.3 s",
+                "slam_node ended with an unknown result after 12.3 s",
             ),
             (
                 How::Signal(64),

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::untrusted::{FileName, Foreign};
 
 /// When a program is ended because it writes too much. Looked at ten times a second, so it may have written more.
@@ -25,7 +27,8 @@ impl Default for Limits {
 }
 
 /// A limit that a program reached. Displayed as a clause that follows "because".
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reached {
     /// It wrote too much.
     Output {

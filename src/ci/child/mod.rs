@@ -33,6 +33,7 @@ pub use ending::{ChildEnd, Orphan};
 pub use error::ChildError;
 pub use exit::{ChildExit, How, signal_name};
 pub use limits::{Limits, Reached};
+pub use processes::list::has_ended;
 pub use program::{Claims, Program};
 pub use running::{Child, kill_all};
 pub use tail::Tail;

@@ -31,6 +31,13 @@ impl Tail {
         }
     }
 
+    /// The same of what was written after these files had so many bytes.
+    pub fn since(files: [(&Path, u64); 2], lines: usize) -> Self {
+        let [stdout, stderr] =
+            files.map(|(path, from)| lines_since(path, from, lines).unwrap_or_default());
+        Self { stdout, stderr }
+    }
+
     /// All lines, each after the name of its stream: first standard output, then standard error.
     pub fn lines(&self) -> Vec<String> {
         let streams = [("stdout", &self.stdout), ("stderr", &self.stderr)];
@@ -42,15 +49,19 @@ impl Tail {
 }
 
 fn last_lines(path: &Path, most: usize) -> io::Result<Vec<String>> {
+    lines_since(path, 0, most)
+}
+
+fn lines_since(path: &Path, from: u64, most: usize) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    let start = length.saturating_sub(MOST_BYTES);
+    let start = length.saturating_sub(MOST_BYTES).max(from.min(length));
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes)?;
     let text = bytes.trim_ascii_end();
     let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
-    if start > 0 && lines.len() > 1 {
+    if start > from && lines.len() > 1 {
         // It may have begun earlier.
         lines.remove(0);
     }
@@ -111,6 +122,16 @@ mod tests {
         );
         assert_eq!(lines(b"a\nb", 9), ["a", "b"]);
         assert_eq!(lines(b"a\n", 0), [""; 0]);
+    }
+
+    #[test]
+    fn lines_from_before_a_place_are_left_out() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "one\ntwo\nthree\n").unwrap();
+        let since = |from| lines_since(file.path(), from, 9).unwrap();
+        assert_eq!(since(4), ["two", "three"]);
+        assert_eq!(since(14), [""; 0]);
+        assert_eq!(since(99), [""; 0]);
     }
 
     #[test]

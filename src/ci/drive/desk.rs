@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::place::Place;
 use super::spread::Spread;
-use super::state::{Asking, Stage, State};
+use super::state::{Asking, Hold, Stage, State};
 use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
 use crate::ci::gates::Answered;
 use crate::ci::outputs::InHand;
@@ -65,8 +65,14 @@ impl Desk {
             ledger: drive.ledger,
             on_miss: drive.on_miss,
             lockstep: drive.lockstep,
+            hold: if drive.is_held {
+                Hold::NotStarted
+            } else {
+                Hold::Nothing
+            },
             is_sending: false,
-            stirred: 0,
+            // What a system still does after the run before is waited for as if it had been sent.
+            stirred: u64::from(drive.is_held),
             settled: 0,
             in_hand: InHand::default(),
             spread: Spread::default(),
@@ -84,9 +90,12 @@ impl Desk {
             changed: Condvar::new(),
             gates,
             now: Box::new(now),
-            place: Arc::new(Place::new(drive.start)),
+            place: Arc::new(Place::new(drive.start, !drive.is_held)),
             troubles,
         };
+        if drive.is_held {
+            shared.gates.close(Gate::Answer);
+        }
         (Self(Arc::new(shared)), receiver)
     }
 
@@ -126,6 +135,30 @@ impl Desk {
         self.state().in_hand = in_hand;
     }
 
+    /// The run begins without a clock of the start: none is served.
+    pub fn begins_without_clock(&self) {
+        self.0.place.begin();
+    }
+
+    /// Something else than a message of this run was sent to the processes: they deal with it, too.
+    pub fn stirs(&self) {
+        let mut state = self.state();
+        state.stirred += 1;
+        self.update(&state);
+    }
+
+    /// The player of a run that is held starts: from now on the clock of the start is waited for, too.
+    pub fn starts(&self) {
+        self.state().hold = Hold::AtStart;
+    }
+
+    /// From now on messages go out, too: see [`Drive::is_held`].
+    pub fn release(&self) {
+        let mut state = self.state();
+        state.hold = Hold::Nothing;
+        self.update(&state);
+    }
+
     /// Playback pauses between the messages of bursts: of each of these topics so many go out without a pause after a wait for
     /// an answer. To be called before anything is sent.
     pub fn spread(&self, depths: BTreeMap<String, u64>) {
@@ -146,7 +179,8 @@ impl Desk {
 
     /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled or,
     /// without lockstep, no output has come for `quiet`; but outputs that do not stop are not waited for longer than 25 times
-    /// that. To be called when the player has come to its end.
+    /// that. To be called when the player has come to its end, or while it is held: then also until the clock of the start was
+    /// sent.
     /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
     pub fn drain(&self, quiet: StdDuration, mut is_called_off: impl FnMut() -> bool) -> Drained {
         const LOOK: StdDuration = StdDuration::from_millis(50);
@@ -167,8 +201,9 @@ impl Desk {
             let waited = now.saturating_since(from).as_nanos();
             let is_restless = waited > quiet.as_nanos().saturating_mul(LONGEST_QUIET);
             let is_quiet = state.lockstep || left <= 0 || is_restless;
+            let has_begun = state.hold != Hold::AtStart || self.0.place.has_begun();
             let is_settled = state.is_settled() && state.in_hand.is_empty();
-            if state.ledger.is_drained() && is_settled && is_quiet {
+            if has_begun && state.ledger.is_drained() && is_settled && is_quiet {
                 return Drained::Whole;
             }
             let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(0));
@@ -313,8 +348,8 @@ impl Desk {
     /// Opens or closes the gate. Called under the lock, so that the last change counts.
     fn update(&self, state: &State) {
         let is_pausing = state.spread.until().is_some();
-        let may_go_on =
-            state.ledger.is_open() && state.is_settled() && !is_pausing && !state.has_failed();
+        let is_free = !is_pausing && state.hold == Hold::Nothing && !state.has_failed();
+        let may_go_on = state.ledger.is_open() && state.is_settled() && is_free;
         if may_go_on {
             self.0.gates.open(Gate::Answer);
         } else {

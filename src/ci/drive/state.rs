@@ -16,6 +16,7 @@ pub(super) struct State {
     pub(super) rules: Vec<String>,
     pub(super) on_miss: OnMiss,
     pub(super) lockstep: bool,
+    pub(super) hold: Hold,
     /// Whether something is being sent: what comes of it cannot be known yet.
     pub(super) is_sending: bool,
     /// What was sent, or has come, so far: the processes deal with each of it.
@@ -33,6 +34,17 @@ pub(super) struct State {
     pub(super) began: Time<Steady>,
     pub(super) last_output: Option<Time<Steady>>,
     pub(super) stage: Stage,
+}
+
+/// What holds a run whose system was there before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hold {
+    /// Its player has not started.
+    NotStarted,
+    /// Only the clock of the start may go out.
+    AtStart,
+    /// Nothing.
+    Nothing,
 }
 
 /// How far a run has come.

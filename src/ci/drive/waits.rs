@@ -27,6 +27,9 @@ pub struct Drive {
     pub lockstep: bool,
     /// Where the run starts.
     pub start: Time<Ros>,
+    /// Whether the system under test was there before the run: then only the clock of the start goes out until
+    /// [`Desk::release`](super::Desk::release), and what arrives before it does not belong to the run.
+    pub is_held: bool,
 }
 
 /// Why a run cannot go on.

@@ -14,6 +14,8 @@ const MARKER: &str = ".bagplay-run";
 const MARKER_TEXT: &str = "The files of one run of bagplay are in this folder.\n";
 /// How many folders of the same name are counted up to.
 const MOST_OF_A_NAME: u32 = 100_000;
+/// How many folders up a file may be named relative to the folder.
+const MOST_UP: usize = 5;
 /// The most bytes of a name that becomes that of a folder.
 const LONGEST_NAME: usize = 100;
 
@@ -176,9 +178,18 @@ impl RunFolder {
         self.path.join(name)
     }
 
-    /// How a file is named in reports: relative to the folder if it is in it.
+    /// How a file is named in reports: relative to the folder if it is in it, or in a folder near it (`../../x`).
     pub fn relative(&self, file: &Path) -> String {
-        let file = file.strip_prefix(&self.path).unwrap_or(file);
+        let up = self.path.ancestors().take(1 + MOST_UP).enumerate();
+        let mut found = up.filter_map(|(steps, folder)| {
+            // From the root the name is as good.
+            let rest = file.strip_prefix(folder).ok()?;
+            folder.parent()?;
+            let mut path: PathBuf = std::iter::repeat_n("..", steps).collect();
+            path.push(rest);
+            Some(path)
+        });
+        let file = found.next().unwrap_or_else(|| file.to_owned());
         file.to_string_lossy().into_owned()
     }
 }
@@ -228,6 +239,9 @@ mod tests {
         let run = RunFolder::make(&path, Earlier::Refuse).unwrap();
         assert_eq!(run.relative(&run.stdout()), "stdout.log");
         assert_eq!(run.relative(Path::new("/x/y")), "/x/y");
+        assert_eq!(run.relative(&run.path().join("../../x")), "../../x");
+        let near = run.path().ancestors().nth(2).unwrap().join("x");
+        assert_eq!(run.relative(&near), "../../x");
         fs::write(run.stdout(), "text").unwrap();
         for earlier in [Earlier::Refuse, Earlier::Remove] {
             let error = RunFolder::make(&path, earlier).unwrap_err();

@@ -90,9 +90,11 @@ pub struct OutputsEnd {
     pub not_received: Vec<NotReceived>,
     /// The recording, if there is one.
     pub recorded: Option<Recorded>,
+    /// How many messages came before the run had begun: they are no outputs of it.
+    pub before: u64,
 }
 
-type Position = Box<dyn Fn() -> Time<Ros> + Send + Sync>;
+type Position = Box<dyn Fn() -> Option<Time<Ros>> + Send + Sync>;
 type OnArrival = Box<dyn Fn(&Arrival, Stamp) + Send + Sync>;
 
 struct Inner {
@@ -111,10 +113,12 @@ struct State {
     tally: Tally,
     /// What comes now is not of the run any more.
     is_over: bool,
+    before: u64,
 }
 
 impl Outputs {
-    /// Starts to receive. `position` gives the log time at which playback is; it is called for one message after the other and
+    /// Starts to receive. `position` gives the log time at which playback is, `None` before the run has begun: what comes then is
+    /// counted and left out. It is called for one message after the other and
     /// must not block. `on_arrival` is called with each message after it has been digested and queued for recording, in the
     /// thread of zenoh that received it: what waits for an answer goes on without a change of thread. Messages of different
     /// links may come in several threads at once. While the disk is too slow, that thread waits before the call, without a lock;
@@ -125,7 +129,7 @@ impl Outputs {
     pub fn start(
         session: &Session,
         options: OutputOptions,
-        position: impl Fn() -> Time<Ros> + Send + Sync + 'static,
+        position: impl Fn() -> Option<Time<Ros>> + Send + Sync + 'static,
         on_arrival: impl Fn(&Arrival, Stamp) + Send + Sync + 'static,
     ) -> Result<Self, OutputError> {
         let OutputOptions {
@@ -228,6 +232,7 @@ impl Outputs {
         let mut state = self.inner.state();
         state.is_over = true;
         let (digest, mut topics) = (state.digest.finish(), state.tally.topics());
+        let before = state.before;
         drop(state);
         let recorded = self.recorder.take().map(Recorder::finish);
         for topic in &mut topics {
@@ -240,6 +245,7 @@ impl Outputs {
             topics,
             not_received,
             recorded,
+            before,
         }
     }
 
@@ -288,9 +294,13 @@ impl Inner {
         if state.is_over {
             return;
         }
+        // Under the lock: positions rise as messages are digested and recorded.
+        let Some(position) = (self.position)() else {
+            state.before += 1;
+            return;
+        };
         let arrival = Arrival {
-            // Under the lock: positions rise as messages are digested and recorded.
-            position: (self.position)(),
+            position,
             topic: message.topic,
             publisher: message.publisher,
             sequence: message.sequence,

@@ -188,6 +188,10 @@ fn properties(run: &RunRecord) -> Vec<(String, String)> {
     if let Some(digest) = &run.digest {
         all.push(("digest", shown(digest)));
     }
+    if let Some(system) = &run.system {
+        all.push(("system.runs_before", system.runs_before.to_string()));
+        all.push(("system", shown(&system.sentence())));
+    }
     let mut all: Vec<_> = all
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))

@@ -53,6 +53,9 @@ fn of_run(run: &RunRecord) -> String {
     if let Some(repeated) = &run.repeated {
         text.line(&format!("  repetitions: {}", repetitions(repeated)));
     }
+    if let Some(system) = &run.system {
+        text.line(&format!("  {}", shown(&system.sentence())));
+    }
     text.list(&run.notes.iter().collect::<Vec<_>>(), "note", |note| {
         format!("  note: {}", shown(note))
     });

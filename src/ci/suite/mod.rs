@@ -14,6 +14,7 @@ mod run;
 pub mod scenario;
 mod shard;
 mod shard_file;
+pub mod system;
 
 pub use case_list::CaseList;
 pub use error::SuiteError;

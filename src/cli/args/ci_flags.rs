@@ -103,6 +103,9 @@ pub struct CiArgs {
     /// Be a router on a free port, which only this run and CMD know
     #[arg(long, conflicts_with_all = ["connect", "listen", "zenoh_config"], hide_short_help = true)]
     pub isolated: bool,
+    /// CMD runs already: standard input says where (for play suite)
+    #[arg(long, requires = "command", hide = true)]
+    pub held_system: bool,
     /// Folder for the files of the run
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub run_dir: Option<PathBuf>,

@@ -130,16 +130,21 @@ pub(crate) fn join(
     })
 }
 
-/// Opens a session beside a router of its own on a free loopback port, which connects to nothing else.
+/// Opens a session beside a router of its own on a free loopback port, which connects to nothing else. With endpoints to
+/// connect to, beside the router there: that of another process, which is isolated itself.
 fn join_alone(
     options: &WireOptions,
     environment: &Environment,
     events: &Events,
 ) -> Result<Joined, WireError> {
     let environment = environment.clone().isolated();
+    let listen = if options.connect.is_empty() {
+        vec![FREE_PORT.to_owned()]
+    } else {
+        Vec::new()
+    };
     let alone = WireOptions {
-        connect: Vec::new(),
-        listen: vec![FREE_PORT.to_owned()],
+        listen,
         config_file: None,
         is_isolated: false,
         ..options.clone()

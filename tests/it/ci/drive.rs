@@ -52,6 +52,7 @@ fn run(
         on_miss,
         lockstep: false,
         start: options.entry(),
+        is_held: false,
     };
     let now = transport.clone();
     let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
@@ -300,6 +301,7 @@ fn alone(player: &Player) -> (Desk, Driven<Full>) {
         on_miss: OnMiss::Fail,
         lockstep: false,
         start: ros(1000),
+        is_held: false,
     };
     let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
     let topics = vec![Some(DrivenTopic {

@@ -119,7 +119,7 @@ fn start(
         definitions,
     };
     let position = Arc::clone(position);
-    let at = move || Time::from_nanos(position.load(Ordering::SeqCst));
+    let at = move || Some(Time::from_nanos(position.load(Ordering::SeqCst)));
     let on_arrival = move |arrival: &Arrival, stamp| {
         tell.try_send((arrival.topic.name.clone(), stamp)).unwrap();
     };

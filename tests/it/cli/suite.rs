@@ -306,6 +306,50 @@ fn the_list_shows_shards_and_runs_nothing() {
 }
 
 #[test]
+fn the_list_names_the_systems_that_stay_and_takes_the_bounds_of_scenarios() {
+    let place = Place::new(&[("a", "pass")]);
+    place
+        .suite(&["--list"])
+        .assert()
+        .code(0)
+        .stdout(contains("\n1 case, digest "));
+    for (name, more) in [
+        ("b", "restart = 'never'\nstart = '+1s'\nend = '+3s'"),
+        ("c", "restart = 'never'\ngrace = '1s'"),
+        ("d", "restart = 'never'\nreset = ['true']"),
+    ] {
+        let text = format!("bags = 'demo.mcap'\ncommand = ['pass']\n{more}");
+        fs::write(place.file(&format!("suite/{name}.toml")), text).unwrap();
+    }
+    let listed = place.suite(&["--list", "--format", "json"]).output();
+    let listed = json(&listed.unwrap().stdout);
+    let systems: Vec<Option<u64>> = listed["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["system"].as_u64())
+        .collect();
+    assert_eq!(systems, [None, Some(1), Some(2), Some(1)]);
+    assert_eq!(listed["cases"][1]["secs"], 2.0);
+    place
+        .suite(&["--list"])
+        .assert()
+        .stdout(contains("d  (stays on system 1)\n"));
+}
+
+#[test]
+fn with_a_runner_each_run_starts_its_program_and_says_so() {
+    let place = Place::new(&[]);
+    let text = "bags = 'demo.mcap'\ncommand = ['pass']\nrestart = 'never'";
+    fs::write(place.file("suite/a.toml"), text).unwrap();
+    let done = place.suite(&["--format", "json"]).output().unwrap();
+    let report = json(&done.stdout);
+    assert_eq!(report["exit_code"], 0, "{report}");
+    let notes = report["runs"][0]["notes"].to_string();
+    assert!(notes.contains("has no effect with --runner"), "{notes}");
+}
+
+#[test]
 fn bazel_is_told_that_shards_are_known() {
     let place = Place::new(&[("a", "pass"), ("b", "pass")]);
     let status = place.file("status");

@@ -8,11 +8,15 @@ use bagplay::ci::child::{Child, Program};
 use bagplay::ci::drive::{Desk, DrivenTopic, Waiting};
 use bagplay::ci::isolation::{Isolation, RunFolder, sending_at_once};
 use bagplay::ci::outputs::{AmentIndex, Definitions, OutputOptions, Outputs, RecorderOptions};
+use bagplay::ci::report::Pacing;
 use bagplay::ci::settle::{LookError, Processes, Settler};
 use bagplay::cli::{Exit, Plan, PlayArgs, SourceStamp};
 use bagplay::decode::HeaderStamp;
+use bagplay::player::Pace;
+use bagplay::time::{Ros, Speed, Time};
 use bagplay::wire::{Session, SourceStamps, Which, WireOptions};
 
+use super::held::System;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::network::Network;
 
@@ -25,6 +29,7 @@ const OWN_THREADS: [&str; 6] = ["acc-", "app-", "net-", "rx-", "subscribe", "tx-
 pub(super) fn wire_options(
     args: &PlayArgs,
     isolation: Option<Isolation>,
+    system: Option<&System>,
     options: WireOptions,
 ) -> WireOptions {
     let options = WireOptions {
@@ -35,9 +40,10 @@ pub(super) fn wire_options(
         sends_at_once: args.ci.lockstep,
         ..options
     };
-    match isolation {
-        Some(isolation) => isolation.wire_options(options),
-        None => options,
+    match (system, isolation) {
+        (Some(system), _) => system.wire_options(options),
+        (None, Some(isolation)) => isolation.wire_options(options),
+        (None, None) => options,
     }
 }
 
@@ -64,7 +70,7 @@ pub(super) fn receive(
     let outputs = Outputs::start(
         session,
         options,
-        move || place.get(),
+        move || place.of_arrival(),
         move |arrival, stamp| answers.answered(&arrival.topic.name, stamp.time()),
     );
     let outputs = outputs.or_exit(Exit::Failed)?;
@@ -99,11 +105,16 @@ pub(super) fn start_child(
 
 /// Tells when the processes under test have settled, if the run is to be in lockstep. The error is the reason why nothing
 /// can tell it here.
-pub(super) fn settler(args: &PlayArgs, child: Option<&Child>) -> Result<Option<Waiting>, String> {
+pub(super) fn settler(
+    args: &PlayArgs,
+    child: Option<&Child>,
+    system: Option<&System>,
+) -> Result<Option<Waiting>, String> {
     if !args.ci.lockstep {
         return Ok(None);
     }
     let roots = child.map(Child::id).into_iter();
+    let roots = roots.chain(system.map(System::root));
     let roots: Vec<u32> = roots.chain(args.ci.pid.clone()).collect();
     let processes = match &args.ci.cgroup {
         Some(folder) => Processes::Cgroup(folder.clone()),
@@ -147,4 +158,34 @@ pub(super) fn driven_topics(bag: &Bag, plan: &Plan) -> Vec<Option<DrivenTopic>> 
         });
     }
     topics
+}
+
+/// What the clock shows first, if one is served.
+pub(super) fn clock_of_start(plan: &Plan) -> Option<Time<Ros>> {
+    let clock = &plan.options.clock;
+    let time = plan.options.entry().saturating_add(clock.shift);
+    clock.is_served().then_some(time)
+}
+
+/// How a run waits for the system under test.
+pub(super) fn pacing(args: &PlayArgs, is_lockstep: bool) -> Pacing {
+    match (is_lockstep, args.ci.gate.is_empty()) {
+        (true, true) => Pacing::Lockstep,
+        (true, false) => Pacing::LockstepAndGates,
+        (false, true) => Pacing::Time,
+        (false, false) => Pacing::Gates,
+    }
+}
+
+/// How a run goes that cannot be in lockstep: with its gates, else at the recorded rate. Returns what to say about it.
+pub(super) fn fall_back(plan: &mut Plan, args: &PlayArgs, why: &str) -> String {
+    let instead = if !args.ci.gate.is_empty() {
+        "with its gates alone"
+    } else if args.time.rate.is_none() {
+        plan.options.pace = Pace::At(Speed::NORMAL);
+        "at the recorded rate"
+    } else {
+        "at the given rate"
+    };
+    format!("--lockstep is not possible here: {why}; the run goes {instead}")
 }

@@ -2,12 +2,11 @@
 
 mod begin;
 mod bursts;
-mod checks;
-mod judges;
+mod held;
 mod once;
 mod ready;
-mod record;
-mod reports;
+mod reset;
+mod result;
 pub(crate) mod scenario;
 mod setup;
 
@@ -22,10 +21,12 @@ use super::play::prepare;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
 use crate::app::supervise::join::receive_signals;
-use judges::Judges;
+use held::System;
 use once::play_once;
-use record::{Span, name, record};
-use reports::Results;
+use result::judges::Judges;
+use result::record::{Span, name, record};
+use result::reports::Results;
+use result::{checks, judges};
 use setup::Setup;
 
 /// Plays against the program under test, as often as is asked for, judges what it did, and writes the reports.
@@ -40,7 +41,8 @@ pub(crate) fn run(
     let folder = run_folder(args)?;
     let results = Results::of(args)?;
     let signals = receive_signals()?;
-    let setup = Setup::new(args, (&bag, &plan), &signals, log_target);
+    let system = System::told(args)?;
+    let setup = Setup::new(args, (&bag, &plan), &signals, log_target, system.as_ref());
     let repetitions = args.ci.repeat.get();
     let (mut runs, mut repeated) = (Repeat::default(), Repeated::default());
     let (mut last, mut first_failure) = (None, None);
@@ -74,7 +76,9 @@ pub(crate) fn run(
         // What fails at an input may pass the next time; what failed before the first one fails again.
         let has_begun = record.inputs.iter().any(|input| input.messages > 0);
         let is_verdict = matches!(happened.ended.exit, Exit::Timeout | Exit::Child);
-        let is_worth_repeating = is_complete || (is_verdict && has_begun);
+        // What state a system is in after a run that failed is not known.
+        let is_fresh = system.is_none();
+        let is_worth_repeating = is_complete || (is_verdict && has_begun && is_fresh);
         if is_complete {
             runs.add(judges::repetition(&record, &happened));
         }

@@ -1,24 +1,27 @@
 //! One run against a program under test: from joining the network to what happened.
 
 use std::path::PathBuf;
-use std::time::Duration as StdDuration;
 
 use anyhow::Context;
 use bagplay::bag::Note;
 use bagplay::ci::child::{Child, ChildEnd, Program};
-use bagplay::ci::drive::{Desk, Drained, Drive, Driven, Governor, Progress};
+use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
 use bagplay::ci::outputs::{Outputs, OutputsEnd};
-use bagplay::ci::report::{Input, Pacing};
+use bagplay::ci::report::{Check, Input, Pacing, SystemRecord};
 use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire, plural};
-use bagplay::player::{Pace, Player};
-use bagplay::time::Speed;
+use bagplay::player::{Command, Player};
 use crossbeam_channel::never;
 
-use super::begin::{close_loops, driven_topics, receive, settler, start_child, wire_options};
+use super::begin::{
+    clock_of_start, close_loops, driven_topics, fall_back, pacing, receive, settler, start_child,
+    wire_options,
+};
 use super::bursts::{depths, overflows};
+use super::held::System;
 use super::ready::{Awaited, NotReady, needs_ros};
+use super::reset::{Beginning, Reset, drain};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -26,7 +29,7 @@ use crate::app::headless::progress_line::Subject;
 use crate::app::network::{Network, PlayOutput};
 use crate::app::run::play::source;
 use crate::app::supervise::join::begin;
-use crate::app::supervise::under_test::{UnderTest, exit_of};
+use crate::app::supervise::under_test::UnderTest;
 use crate::app::supervise::{Ended, Rules, Run, shutdown};
 
 /// What happened in one run.
@@ -45,6 +48,10 @@ pub(super) struct Happened {
     pub(super) outputs: OutputsEnd,
     pub(super) recording: PathBuf,
     pub(super) child: Option<(Program, ChildEnd)>,
+    /// The system that stays, and what is known of it.
+    pub(super) system: Option<SystemRecord>,
+    /// Whether it could be reset, if it had to be.
+    pub(super) reset: Option<Check>,
     pub(super) ended: Ended,
     /// Why it ended early, in a sentence.
     pub(super) reason: Option<String>,
@@ -86,8 +93,9 @@ fn start<'a>(
     if args.wire.wire != Wire::RmwZenoh {
         return Err(needs_ros());
     }
-    let isolation = args.ci.isolated.then(Isolation::new);
-    let adapt = |options| wire_options(args, isolation, options);
+    let system = setup.system;
+    let isolation = (args.ci.isolated && system.is_none()).then(Isolation::new);
+    let adapt = |options| wire_options(args, isolation, system, options);
     let mut network = Network::join(&args.wire, adapt)?;
     begin(&network, Rules::of(args), plan)?;
     let hints = Hints::new(args, plan, setup.bag.topics());
@@ -99,13 +107,18 @@ fn start<'a>(
         on_miss: args.ci.on_miss,
         lockstep: args.ci.lockstep,
         start: plan.options.entry(),
+        is_held: system.is_some(),
     };
     let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
     let recording = folder.file("outputs.mcap");
     let session = network.session.as_ref().ok_or_else(needs_ros)?;
     let outputs = receive(args, setup.bag, session, &desk, recording.clone())?;
-    let child = start_child(args, session, isolation, folder)?;
+    let child = match system {
+        Some(_) => None,
+        None => start_child(args, session, isolation, folder)?,
+    };
     let ended = child.as_ref().map(|(_, child)| child.ended().clone());
+    let ended = ended.or_else(|| system.map(|system| system.ended().clone()));
     Ok(Started {
         under_test: UnderTest {
             ended: ended.unwrap_or_else(never),
@@ -118,6 +131,9 @@ fn start<'a>(
             pacing: pacing(args, args.ci.lockstep),
             notes: Vec::new(),
             outputs,
+            system: system.map(|system| (system, system.begins(clock_of_start(plan)))),
+            program: system.map(|_| Program::new(args.ci.command.clone(), folder)),
+            reset: None,
         },
         network,
         out,
@@ -142,6 +158,9 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     } = start(setup, folder, &mut plan)?;
     let transport = player.transport();
     let limit = args.topics.wait_timeout.to_std();
+    if let Some((_, record)) = &rest.system {
+        tracing::info!("{}", record.sentence());
+    }
     let ready = Awaited::of(args, &plan).wait(
         &network,
         &rest.outputs,
@@ -179,7 +198,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         desk.spread(depths(&overflows));
     }
     let running_child = child.as_ref().map(|(_, child)| child);
-    let waiting = match settler(args, running_child) {
+    let waiting = match settler(args, running_child, setup.system) {
         Ok(waiting) => waiting,
         Err(why) => {
             rest.say([fall_back(&mut plan, args, &why)]);
@@ -195,6 +214,24 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let topics = driven_topics(setup.bag, &plan);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
     let (source, reach) = source(setup.bag, &plan, args.time.read_ahead, &player);
+    if setup.system.is_some() {
+        // What it still does after the run before must not be taken for an answer to the first clock.
+        let quiet = args.ci.settle.to_std();
+        let quiet = drain(
+            (setup.signals, &desk),
+            &mut under_test,
+            quiet,
+            "the run began",
+        );
+        if quiet.how != Ending::End {
+            let reason = under_test.reason.take();
+            let happened = rest.finish(plan, &network, &desk, child, (quiet, reason));
+            drop(governor);
+            shutdown::leave(network, out.into_inner());
+            return Ok(happened);
+        }
+        desk.starts();
+    }
     let running = player
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")
@@ -210,12 +247,34 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         signals: setup.signals.clone(),
         followed: None,
     };
-    let subject = Subject::Recording(reach);
-    let watched = headless::watch(&run, &mut under_test, &running, subject, true);
+    let begun = setup.system.map(|system| {
+        let beginning = Beginning {
+            args,
+            system,
+            desk: &desk,
+            folder,
+            signals: setup.signals,
+        };
+        beginning.wait(plan.options.clock.is_served(), &mut under_test)
+    });
+    let watched = if let Some(ended) = rest.begins(begun) {
+        // A player that has already stopped is fine.
+        let _ = run.transport.send(Command::Stop);
+        ended
+    } else {
+        let subject = Subject::Recording(reach);
+        headless::watch(&run, &mut under_test, &running, subject, true)
+    };
     let (report, out, ended) = shutdown::join(&run, running, Ok(watched))?;
     let (mut ended, unsent_bytes) = shutdown::drain(&run, ended);
     if ended.how == Ending::End {
-        ended = drain(&run, &desk, &mut under_test, args.ci.settle.to_std());
+        let quiet = args.ci.settle.to_std();
+        ended = drain(
+            (setup.signals, &desk),
+            &mut under_test,
+            quiet,
+            "everything was answered",
+        );
     }
     if ended.how == Ending::End && !report.reached_end {
         ended.how = Ending::Stopped;
@@ -244,9 +303,23 @@ struct Rest<'a> {
     pacing: Pacing,
     notes: Vec<String>,
     outputs: Outputs,
+    system: Option<(&'a System, SystemRecord)>,
+    /// The program of that system.
+    program: Option<Program>,
+    reset: Option<Check>,
 }
 
 impl Rest<'_> {
+    /// The run has begun on its system, or had to end before that: then how.
+    fn begins(&mut self, begun: Option<Reset>) -> Option<Ended> {
+        let begun = begun?;
+        self.reset = begun.check;
+        if let Some((_, record)) = &mut self.system {
+            record.reset = begun.commands;
+        }
+        (begun.ended.how != Ending::End).then_some(begun.ended)
+    }
+
     /// Notes for the reports, which are also logged.
     fn say(&mut self, notes: impl IntoIterator<Item = String>) {
         say(&mut self.notes, notes);
@@ -265,6 +338,19 @@ impl Rest<'_> {
         let outputs = self.outputs.finish();
         let grace = self.args.ci.grace.to_std();
         let child = child.map(|(program, child)| (program, child.end(grace)));
+        let held = self.system.zip(self.program);
+        let (held, system) = held.map_or((None, None), |((system, record), program)| {
+            let place = desk.place();
+            let clock = place.get().saturating_add(plan.options.clock.shift);
+            let record = SystemRecord {
+                outputs_before: outputs.before,
+                ..record
+            };
+            let clock = place.has_begun().then_some(clock);
+            let (end, record) = system.has_dealt_with_run(record, clock, &program);
+            (Some((program, end)), Some(record))
+        });
+        let child = child.or(held);
         let said = child.iter().flat_map(|(_, end)| end.notes());
         say(&mut self.notes, said);
         Happened {
@@ -278,6 +364,8 @@ impl Rest<'_> {
             outputs,
             recording: self.recording,
             child,
+            system,
+            reset: self.reset,
             ended,
             reason,
             notes: self.notes,
@@ -290,28 +378,6 @@ fn say(notes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
         tracing::warn!("{note}");
         notes.push(note);
     }
-}
-
-fn pacing(args: &PlayArgs, is_lockstep: bool) -> Pacing {
-    match (is_lockstep, args.ci.gate.is_empty()) {
-        (true, true) => Pacing::Lockstep,
-        (true, false) => Pacing::LockstepAndGates,
-        (false, true) => Pacing::Time,
-        (false, false) => Pacing::Gates,
-    }
-}
-
-/// How a run goes that cannot be in lockstep: with its gates, else at the recorded rate. Returns what to say about it.
-fn fall_back(plan: &mut Plan, args: &PlayArgs, why: &str) -> String {
-    let instead = if !args.ci.gate.is_empty() {
-        "with its gates alone"
-    } else if args.time.rate.is_none() {
-        plan.options.pace = Pace::At(Speed::NORMAL);
-        "at the recorded rate"
-    } else {
-        "at the given rate"
-    };
-    format!("--lockstep is not possible here: {why}; the run goes {instead}")
 }
 
 /// What was sent, by topic.
@@ -327,28 +393,4 @@ fn inputs(network: &Network, plan: &Plan) -> Vec<Input> {
         topic: topic.name,
     };
     sent.map(input).collect()
-}
-
-/// Waits until everything that was sent is dealt with.
-fn drain(run: &Run<'_>, desk: &Desk, under_test: &mut UnderTest, quiet: StdDuration) -> Ended {
-    let mut ended = Ended::NORMAL;
-    let drained = desk.drain(quiet, || {
-        if let Ok(exit) = run.signals.try_recv() {
-            let how = Ending::Interrupted;
-            ended = Ended { how, exit };
-        } else if let Ok(exit) = under_test.ended.try_recv() {
-            tracing::error!("{exit}, before everything was answered");
-            under_test.reason.get_or_insert(exit.to_string());
-            ended = Ended::failed(Exit::Child);
-        }
-        ended.how != Ending::End
-    });
-    if drained == Drained::Troubled
-        && let Ok(trouble) = under_test.troubles.try_recv()
-    {
-        tracing::error!("{trouble}");
-        under_test.reason.get_or_insert(trouble.to_string());
-        ended = Ended::failed(exit_of(&trouble));
-    }
-    ended
 }

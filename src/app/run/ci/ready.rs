@@ -19,6 +19,9 @@ use crate::app::supervise::Ended;
 const LOOK: StdDuration = StdDuration::from_millis(20);
 /// If no topic is named, the system under test counts as complete when no node has joined for this long.
 const QUIET: StdDuration = StdDuration::from_millis(500);
+/// How long the player of an earlier run on the same system may still be seen.
+const FORMER: StdDuration = StdDuration::from_secs(5);
+const CLOCK: &str = "/clock";
 
 /// The subscribers and publishers that a run needs.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub(super) struct Awaited {
     /// No topic is named, and there are processes under test: a node has to subscribe to some topic, and after that no other
     /// node may join for a while.
     anybody: bool,
+    /// The system under test was there before this run: the player of the run before has to be gone.
+    after_another: bool,
 }
 
 /// Why a run does not begin.
@@ -75,6 +80,7 @@ impl Awaited {
             inputs,
             outputs: outputs.into_iter().collect(),
             anybody: !is_named && has_processes,
+            after_another: ci.held_system,
         }
     }
 
@@ -88,9 +94,14 @@ impl Awaited {
     ) -> Result<(), NotReady> {
         let deadline = Deadline::after(limit);
         let mut joined = Joined::default();
+        let former = Deadline::after(FORMER);
         loop {
             let missing = self.missing(network, outputs);
-            if missing.is_none() && (!self.anybody || joined.is_quiet(network)) {
+            // Its topics would be taken for topics that the system publishes itself.
+            let has_former = self.after_another && network.publisher(CLOCK).is_some();
+            if has_former && !former.has_passed() {
+                joined = Joined::default();
+            } else if missing.is_none() && (!self.anybody || joined.is_quiet(network)) {
                 return Ok(());
             }
             let mut refused = outputs.not_received().into_iter();

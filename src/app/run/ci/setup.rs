@@ -12,6 +12,7 @@ use bagplay::cli::{Chosen, Exit, Plan, PlayArgs};
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::Receiver;
 
+use super::held::System;
 use crate::app::log::LogTarget;
 
 /// What all repetitions of a run have in common.
@@ -22,6 +23,8 @@ pub(super) struct Setup<'a> {
     pub(super) plan: &'a Plan,
     pub(super) signals: &'a Receiver<Exit>,
     pub(super) log_target: &'a LogTarget,
+    /// The system under test, if it is not started and ended here.
+    pub(super) system: Option<&'a System>,
     /// The longest bursts of the topics for which they were counted last: repetitions play the same.
     pub(super) bursts: RefCell<Option<(Vec<Chosen>, Vec<Burst>)>>,
     stopped: Cell<Option<Exit>>,
@@ -34,6 +37,7 @@ impl<'a> Setup<'a> {
         (bag, plan): (&'a Bag, &'a Plan),
         signals: &'a Receiver<Exit>,
         log_target: &'a LogTarget,
+        system: Option<&'a System>,
     ) -> Self {
         Self {
             args,
@@ -41,6 +45,7 @@ impl<'a> Setup<'a> {
             plan,
             signals,
             log_target,
+            system,
             bursts: RefCell::default(),
             stopped: Cell::default(),
             recordings: OnceCell::new(),

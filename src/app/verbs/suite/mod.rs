@@ -1,5 +1,6 @@
 //! `play suite`: many scenarios, each case as a process of its own, and the reports of shards as one.
 
+mod hold_system;
 mod plan;
 mod reports;
 mod shard;
@@ -20,6 +21,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     match &args.command {
         Some(SuiteVerb::Report(args)) => report(args, output),
+        Some(SuiteVerb::HoldSystem(args)) => hold_system::run(args),
         None => shard::run(&args.run, output, log_target),
     }
 }

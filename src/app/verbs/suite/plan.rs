@@ -1,5 +1,6 @@
 //! [`ShardPlan`]: which cases are run here.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use bagplay::ci::suite::{
     CaseList, Cut, Header, Partition, Plan, Planned, Runner, SCHEMA, Timings, Weights, attempt,
     plan,
 };
-use bagplay::cli::{Cli, Exit, Format, SuiteFilter, SuiteRunArgs};
+use bagplay::cli::{Cli, Exit, Format, SuiteFilter, SuiteRunArgs, plural};
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
@@ -127,6 +128,11 @@ impl ShardPlan {
 
     /// Prints all cases with their shards.
     pub(super) fn print(&self, format: Format) -> Result<(), Failure> {
+        let mut systems = BTreeMap::new();
+        for system in self.list.cases().iter().filter_map(Case::system) {
+            let next = systems.len() + 1;
+            systems.entry(system).or_insert(next);
+        }
         let rows = self
             .list
             .cases()
@@ -136,6 +142,9 @@ impl ShardPlan {
         let rows = rows.map(|((case, shard), millis)| Row {
             name: &case.name,
             shard: *shard,
+            system: case
+                .system()
+                .and_then(|system| systems.get(&system).copied()),
             secs: Duration::from_millis(*millis).as_secs_f64(),
             tags: &case.tags,
         });
@@ -150,9 +159,14 @@ impl ShardPlan {
         let mut text = String::new();
         for row in &rows {
             // Writing into a string does not fail.
-            let _ = writeln!(text, "{:>5}  {:>8.1} s  {}", row.shard, row.secs, row.name);
+            let _ = write!(text, "{:>5}  {:>8.1} s  {}", row.shard, row.secs, row.name);
+            if let Some(system) = row.system {
+                let _ = write!(text, "  (stays on system {system})");
+            }
+            text.push('\n');
         }
-        let _ = writeln!(text, "{} cases, digest {}", rows.len(), self.list.digest());
+        let number = plural(rows.len() as u64, "case");
+        let _ = writeln!(text, "{number}, digest {}", self.list.digest());
         stdout::page(&text)
     }
 }
@@ -170,6 +184,8 @@ struct Row<'a> {
     shard: u32,
     /// How long it is thought to take.
     secs: f64,
+    /// The number of the system that it shares with the other cases of this number, if it stays.
+    system: Option<usize>,
     tags: &'a [String],
 }
 

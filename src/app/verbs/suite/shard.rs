@@ -40,6 +40,7 @@ pub(super) fn run(
             Vec::new()
         },
         folder: args.out.clone(),
+        holder: None,
         jobs: args.jobs.get(),
         repeat: args.repeat.get(),
         fail_fast: args.fail_fast,
@@ -69,11 +70,13 @@ pub(super) fn run(
     tracing::info!("shard {}: {number}, report {report}", plan.partition);
     // The words of a run are used from other folders, too.
     let folder = fs::canonicalize(&args.out).with_context(out);
-    runner.folder = folder.or_exit(Exit::Failed)?.join(format!(
-        "runs-{}-{}",
-        plan.partition.shard,
-        file.attempt()
-    ));
+    let folder = folder.or_exit(Exit::Failed)?;
+    let number = format!("{}-{}", plan.partition.shard, file.attempt());
+    runner.folder = folder.join(format!("runs-{number}"));
+    runner.holder = args.runner.is_none().then(|| {
+        let systems = folder.join(format!("systems-{number}"));
+        (runner.program.clone(), systems)
+    });
     let mut table = Table::new(log_target, &cases);
     let mut runs: Vec<RunRecord> = Vec::new();
     let finished = runner.run(&cases, &stop, &mut |event| {

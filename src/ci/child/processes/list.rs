@@ -58,6 +58,12 @@ pub(in crate::ci::child) fn process(id: i32) -> Option<Process> {
     parse(&read(id, "stat")?)
 }
 
+/// Whether a process that some process still waits for has ended. Elsewhere than on Linux that is not known: `false`.
+pub fn has_ended(id: u32) -> bool {
+    let process = process(id.cast_signed());
+    cfg!(target_os = "linux") && process.is_none_or(|process| process.has_ended)
+}
+
 /// The environment with which a process began; `None` if it is another user's, or has ended. Empty for a moment while the
 /// process executes another program.
 pub(in crate::ci::child) fn environment(id: i32) -> Option<Vec<u8>> {

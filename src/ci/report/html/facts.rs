@@ -115,6 +115,9 @@ pub(super) fn facts(run: &RunRecord) -> Markup {
                 @if let Some(settling) = &run.settling {
                     (fact("Settling", &html! { (count(settling.count)) " times, " (distribution(settling)) }))
                 }
+                @if let Some(system) = &run.system {
+                    (fact("System", &html! { (shown(&system.sentence())) }))
+                }
                 @if let Some(repeated) = &run.repeated {
                     (fact("Repetitions", &html! {
                         (repetitions(repeated))

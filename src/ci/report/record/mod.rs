@@ -3,6 +3,7 @@
 mod number;
 mod output;
 mod run;
+mod system;
 
 pub use number::Series;
 pub use output::{OutputPublisher, OutputTopic, Unreceived};
@@ -10,3 +11,4 @@ pub use run::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
     Pacing, RecordedFile, Repeated, RunRecord, Spans,
 };
+pub use system::SystemRecord;

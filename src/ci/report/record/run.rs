@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::number::Series;
 use super::output::{OutputTopic, Unreceived};
+use super::system::SystemRecord;
 use crate::ci::report::check::Check;
 
 /// One run: what was played, what came back, and how it was judged. Times of the log are in nanoseconds since the epoch,
@@ -47,6 +48,8 @@ pub struct RunRecord {
     pub digest: Option<String>,
     /// The program under test, if it was started here.
     pub child: Option<ChildRecord>,
+    /// The system under test, if it was there before this run and stays after it.
+    pub system: Option<SystemRecord>,
     /// What was checked.
     pub checks: Vec<Check>,
     /// Where the outputs first differ from the reference, or from another repetition.

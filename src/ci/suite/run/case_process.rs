@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,15 +13,16 @@ use crossbeam_channel::Sender;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use super::descendants::kill_tree;
+use crate::ci::suite::system::{SystemOfCase, Told, write_line};
 
-/// The processes of cases that run.
+/// The processes of cases that run, and those that hold systems.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-fn running() -> MutexGuard<'static, Vec<Pid>> {
+pub(super) fn running() -> MutexGuard<'static, Vec<Pid>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills the runs of all cases with everything that they have started, and waits for nothing: for a process that must end at
+/// Kills the runs of all cases, and all systems, with everything that they have started, and waits for nothing: for a process that must end at
 /// once.
 pub fn kill_all() {
     for pid in running().iter() {
@@ -42,6 +43,9 @@ pub(super) struct CaseProcess {
     /// When it is asked to end, or ended.
     pub(super) deadline: Option<Instant>,
     pub(super) ending: Ending,
+    /// The number of its system among those of the suite, if it is on one that stays.
+    pub(super) chain: Option<u64>,
+    news: Option<ChildStdin>,
 }
 
 /// The files of a run.
@@ -82,14 +86,20 @@ impl CaseProcess {
         files: RunFiles,
         (began, deadline): (Instant, Option<Instant>),
         (number, ended): (u64, Sender<u64>),
+        system: Option<(u64, SystemOfCase)>,
     ) -> io::Result<Self> {
         if let Some(own) = files.log.parent() {
             fs::create_dir_all(own)?;
         }
         let log = File::create(&files.log)?;
         // A group of its own: ctrl-C reaches it once, through this process.
-        let child = command
-            .stdin(Stdio::null())
+        let stdin = if system.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        };
+        let mut child = command
+            .stdin(stdin)
             .stdout(log.try_clone()?)
             .stderr(log)
             .env_remove("GITHUB_STEP_SUMMARY")
@@ -97,7 +107,10 @@ impl CaseProcess {
             .spawn()?;
         let pid = Pid::from_child(&child);
         running().push(pid);
-        let process = Self {
+        let news = child.stdin.take();
+        let mut process = Self {
+            news,
+            chain: system.as_ref().map(|(chain, _)| *chain),
             child,
             pid,
             case,
@@ -107,6 +120,9 @@ impl CaseProcess {
             deadline,
             ending: Ending::default(),
         };
+        if let Some((_, system)) = system {
+            process.tell(&Told::System(system));
+        }
         // It only sees that the process has ended; the process keeps its number until it is waited for.
         let watch = move || {
             while let Err(rustix::io::Errno::INTR) = waitid(
@@ -122,6 +138,14 @@ impl CaseProcess {
                 process.kill_and_wait();
                 Err(error)
             }
+        }
+    }
+
+    /// Tells it something of its system.
+    pub(super) fn tell(&mut self, told: &Told) {
+        if let Some(news) = &mut self.news {
+            // It may have ended.
+            let _ = write_line(news, told);
         }
     }
 

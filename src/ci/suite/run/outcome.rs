@@ -96,6 +96,37 @@ pub(super) fn not_started(
     }
 }
 
+/// The record of a run for which no system could be started.
+pub(super) fn no_system(
+    case: &Case,
+    repetition: u32,
+    log: &Path,
+    status: Option<ExitStatus>,
+) -> RunRecord {
+    let code = status.and_then(|status| status.code());
+    let code = code.and_then(|code| u8::try_from(code).ok());
+    let tail = tail(log);
+    let said = tail.iter().rfind(|line| line.contains("error:"));
+    let said = said
+        .or(tail.last())
+        .map_or_else(String::new, |line| format!(": {line}"));
+    let reason = format!("the system under test cannot be started{said}");
+    RunRecord {
+        name: case.name.clone(),
+        repetition,
+        checks: vec![Check::new(
+            Kind::Run,
+            "the run is started",
+            Verdict::Error,
+            reason,
+        )],
+        notes: tail,
+        ended: Ended::Failed,
+        exit_code: code.filter(|code| *code != 0).unwrap_or(FAILED),
+        ..RunRecord::default()
+    }
+}
+
 fn has_failed(record: &RunRecord) -> bool {
     let is_bad = |check: &Check| matches!(check.verdict, Verdict::Failed | Verdict::Error);
     record.checks.iter().any(is_bad)

@@ -23,6 +23,12 @@ pub struct Case {
     pub env: BTreeMap<String, String>,
     /// The longest wall time of a run.
     pub timeout: Option<Duration>,
+    /// Whether the program under test stays for other cases.
+    pub stays: bool,
+    /// The commands that reset it between two runs.
+    pub reset: Vec<Vec<String>>,
+    /// The longest wall time of each of them.
+    pub reset_timeout: Duration,
     pub(super) flags: Vec<Flag>,
     /// Switches that are off by a word of the scenario.
     pub(super) off: BTreeSet<&'static str>,
@@ -74,12 +80,7 @@ impl Case {
         words.extend(more.iter().filter(|word| !is_said(word)).cloned());
         if !self.command.is_empty() {
             words.push("--".into());
-            if !self.env.is_empty() {
-                words.push("env".into());
-                let set = |(name, value): (&String, &String)| format!("{name}={value}").into();
-                words.extend(self.env.iter().map(set));
-            }
-            words.extend(self.command.iter().map(OsString::from));
+            words.extend(self.program());
         }
         words
     }
@@ -90,6 +91,24 @@ impl Case {
         self.flags.retain(|flag| !flags.contains(flag.name));
         self.off.retain(|name| !flags.contains(*name));
         self
+    }
+
+    /// The words of the program under test, with its environment.
+    pub fn program(&self) -> Vec<OsString> {
+        let mut words = Vec::new();
+        if !self.env.is_empty() {
+            words.push("env".into());
+            let set = |(name, value): (&String, &String)| format!("{name}={value}").into();
+            words.extend(self.env.iter().map(set));
+        }
+        words.extend(self.command.iter().map(OsString::from));
+        words
+    }
+
+    /// Cases that stay on one system have this in common: its program, and how long it has to end.
+    pub fn system(&self) -> Option<(Vec<OsString>, Option<&OsString>)> {
+        let grace = self.values("grace").next();
+        self.stays.then(|| (self.program(), grace))
     }
 
     /// Whether the scenario has this flag.

@@ -14,8 +14,13 @@ use super::error::ScenarioError;
 use super::keys::{Key, NOT_KEYS, Shape, find, nearest};
 use super::matrix::Matrix;
 use super::span::parse_span;
+use super::stays::check_stay;
 use super::value::{Refused, Scalar, Value, table};
+use crate::time::Duration;
 use crate::untrusted::{Foreign, read_text};
+
+/// How long a command that resets a system may take, if nothing else is said.
+const RESET_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The file of a scenario: its cases, one for each combination of its parameters.
 #[derive(Clone, Debug)]
@@ -128,6 +133,16 @@ fn entries<'i>(root: &DeTable<'i>) -> Result<Entries<'i>, Refused> {
                 let reason = format!("`{}` takes {}", key.name, key.shape.words());
                 return Err((name.span(), reason));
             }
+            Shape::Commands if commands(value).is_some() => {
+                for command in commands(value).into_iter().flatten() {
+                    let read = Value::of(command)?;
+                    if !matches!(read, Value::List(_)) {
+                        let reason = format!("`{}` takes {}", key.name, key.shape.words());
+                        return Err((command.span(), reason));
+                    }
+                    entries.values.push((key, command.span(), read));
+                }
+            }
             _ => {
                 let read = Value::of(value).map_err(|refused| {
                     // Within a list the place is that of the value.
@@ -142,6 +157,13 @@ fn entries<'i>(root: &DeTable<'i>) -> Result<Entries<'i>, Refused> {
         }
     }
     Ok(entries)
+}
+
+/// The lists in a list.
+fn commands<'v, 'i>(value: &'v Spanned<DeValue<'i>>) -> Option<&'v [Spanned<DeValue<'i>>]> {
+    let list = value.get_ref().as_array()?;
+    let is_nested = list.iter().any(|one| one.get_ref().is_array());
+    is_nested.then_some(list.as_ref())
 }
 
 fn unknown(name: &str) -> String {
@@ -173,6 +195,9 @@ impl<'a> Draft<'a> {
             command: Vec::new(),
             env: BTreeMap::new(),
             timeout: None,
+            stays: false,
+            reset: Vec::new(),
+            reset_timeout: RESET_TIMEOUT,
             flags: Vec::new(),
             off: BTreeSet::new(),
         };
@@ -199,7 +224,9 @@ impl<'a> Draft<'a> {
                 }
                 return Ok(());
             }
-            Value::One(Scalar::Text(_)) if matches!(key.shape, Shape::Switch | Shape::Words) => {
+            Value::One(Scalar::Text(_))
+                if matches!(key.shape, Shape::Switch | Shape::Words | Shape::Commands) =>
+            {
                 return Err(wrong());
             }
             Value::One(Scalar::Text(text)) => vec![text],
@@ -241,12 +268,19 @@ impl<'a> Draft<'a> {
             "command" => case.command = texts,
             "name" => case.name = texts.swap_remove(0),
             "tags" => case.tags = texts,
-            "restart" if texts == ["per-case"] => {}
             "restart" => {
-                return Err(
-                    "`restart` is `per-case`: the program under test is started for each case"
-                        .into(),
-                );
+                case.stays = match texts.first().map(String::as_str) {
+                    Some("per-case") => false,
+                    Some("never") => true,
+                    _ => return Err("`restart` is `per-case` or `never`".into()),
+                }
+            }
+            "reset" if texts.is_empty() => return Err("`reset` has no word".into()),
+            "reset" => case.reset.push(texts),
+            "reset-timeout" => {
+                let span = texts.first().and_then(|text| parse_span(text));
+                case.reset_timeout = span
+                    .ok_or("`reset-timeout` is a span of more than zero, such as `90s` or `10m`")?;
             }
             "timeout" => {
                 let span = texts.first().and_then(|text| parse_span(text));
@@ -308,13 +342,14 @@ impl<'a> Draft<'a> {
         {
             return Err("`env` is the environment of `command`: without a command, or with `=` in its name, it has no meaning".into());
         }
+        check_stay(case)?;
         Ok(self.case)
     }
 }
 
 fn is_list(shape: Shape) -> bool {
-    use Shape::{Files, List, OptionalList, Words};
-    matches!(shape, Files | List | OptionalList | Words)
+    use Shape::{Commands, Files, List, OptionalList, Words};
+    matches!(shape, Files | List | OptionalList | Words | Commands)
 }
 
 /// The file that a text in a scenario names.
@@ -344,6 +379,47 @@ mod tests {
             .into_iter()
             .map(|word| word.into_string().unwrap())
             .collect()
+    }
+
+    #[test]
+    fn a_program_that_stays_has_a_network_of_its_own_and_commands_that_reset_it() {
+        let stays = "bags = 'a'\ncommand = ['node']\nrestart = 'never'\n";
+        let of = |keys: &str| read(&format!("{stays}{keys}")).map(|read| read.cases[0].clone());
+        let case = of("").unwrap();
+        assert!(case.stays && case.reset.is_empty());
+        assert_eq!(case.reset_timeout, Duration::from_secs(60));
+        let case = of("reset = ['a', '${dir}']\nreset-timeout = '2s'").unwrap();
+        assert_eq!(case.reset, [["a", "suite"]]);
+        assert_eq!(case.reset_timeout, Duration::from_secs(2));
+        let case = of("reset = [['a', 'b'], ['c']]").unwrap();
+        assert_eq!(case.reset, [vec!["a", "b"], vec!["c"]]);
+        for (keys, why) in [
+            ("isolated = false", "exclude each other"),
+            ("pid = '7'", "and `pid` exclude each other"),
+            ("connect = 'tcp/a:1'", "and `connect` exclude each other"),
+            ("reset = []", "`reset` has no word"),
+            (
+                "reset = [['a'], 'b']",
+                ":4:16: `reset` takes a list of words",
+            ),
+            ("reset = [['a'], []]", ":4:16: `reset` has no word"),
+            ("reset = 'a'", "`reset` takes a list of words"),
+            ("reset = [[['a']]]", "a list in a list"),
+            ("reset-timeout = '0s'", "`reset-timeout` is a span"),
+        ] {
+            let error = of(keys).unwrap_err();
+            assert!(error.contains(why), "{keys}: {error}");
+        }
+        for (text, why) in [
+            ("bags = 'a'\nrestart = 'never'", "needs a `command`"),
+            (
+                "bags = 'a'\ncommand = ['a']\nreset = ['b']",
+                "`reset` needs `restart",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

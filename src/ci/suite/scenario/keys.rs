@@ -13,6 +13,8 @@ pub enum Shape {
     List,
     /// A list of words.
     Words,
+    /// A list of words, or a list of such lists.
+    Commands,
     /// `true`, one text or number, or a list of them.
     OptionalList,
     /// The name of a file that is read, relative to the folder of the scenario.
@@ -36,6 +38,7 @@ impl Shape {
             Self::Optional => "`true`, a text or a number",
             Self::List => "a text, or a list of texts",
             Self::Words => "a list of words",
+            Self::Commands => "a list of words, or a list of such lists",
             Self::OptionalList => "`true`, a text, or a list of texts",
             Self::File | Self::Written => "the name of a file",
             Self::Files => "the name of a file, or a list of such names",
@@ -88,9 +91,19 @@ pub const OWN_KEYS: &[Key] = &[
         "The name of the scenario [default: its path below the folder of the suite, without `.toml`]",
     ),
     key(
+        "reset",
+        Shape::Commands,
+        "With `restart = \"never\"`: commands that are run before each run on a system, except the first",
+    ),
+    key(
+        "reset-timeout",
+        Shape::Value,
+        "The longest wall time of each of them [default: `60s`]",
+    ),
+    key(
         "restart",
         Shape::Value,
-        "When the program under test is started again: `per-case`, which is the default",
+        "When `play suite` starts the program under test again: `per-case`, which is the default, or `never`",
     ),
     key(
         "tags",
@@ -269,6 +282,7 @@ pub const NOT_KEYS: &[&str] = &[
     "follow-timeout",
     "follow-to-end",
     "format",
+    "held-system",
     "help",
     "html",
     "input",

@@ -7,6 +7,7 @@ mod error;
 mod keys;
 mod matrix;
 mod span;
+mod stays;
 mod value;
 
 pub use case::Case;

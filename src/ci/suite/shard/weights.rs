@@ -8,6 +8,7 @@ use super::millis::millis_of;
 use super::timings::Timings;
 use crate::bag::Bag;
 use crate::ci::suite::scenario::Case;
+use crate::time::{Duration, TimeRange, When, parse_span};
 use crate::untrusted::Foreign;
 
 /// How many bytes per second are assumed for runs that are not paced by time.
@@ -62,8 +63,8 @@ impl Weights {
 /// The summaries of recordings that were opened.
 #[derive(Default)]
 struct Summaries {
-    /// Milliseconds and bytes.
-    known: BTreeMap<Vec<PathBuf>, Option<(u64, u64)>>,
+    /// The time range and the bytes.
+    known: BTreeMap<Vec<PathBuf>, Option<(Option<TimeRange>, u64)>>,
     notes: Vec<String>,
 }
 
@@ -72,9 +73,8 @@ impl Summaries {
         if !self.known.contains_key(&case.bags) {
             let summary = match Bag::open(&case.bags) {
                 Ok(bag) => {
-                    let span = bag.range().map(|range| range.duration().as_millis());
                     let bytes = bag.files().iter().map(|file| file.bytes).sum();
-                    Some((u64::try_from(span.unwrap_or(0)).unwrap_or(0), bytes))
+                    Some((bag.range(), bytes))
                 }
                 Err(error) => {
                     self.notes.push(format!(
@@ -86,7 +86,9 @@ impl Summaries {
             };
             self.known.insert(case.bags.clone(), summary);
         }
-        let (millis, bytes) = (*self.known.get(&case.bags)?)?;
+        let (range, bytes) = (*self.known.get(&case.bags)?)?;
+        let whole = range.map_or(0.0, |range| range.duration().as_secs_f64());
+        let played = range.map_or(0.0, |range| played_secs(case, range));
         let number = |flag: &str| {
             let value = case.values(flag).next()?.to_str()?;
             value
@@ -97,14 +99,34 @@ impl Summaries {
         let is_unpaced = case.values("rate").any(|rate| rate == "max");
         let times = number("repeat").map_or(1.0, f64::abs);
         let secs = if is_unpaced {
-            StdDuration::from_millis(bytes.saturating_mul(1000) / UNPACED).as_secs_f64()
+            let all = StdDuration::from_millis(bytes.saturating_mul(1000) / UNPACED).as_secs_f64();
+            if whole > 0.0 {
+                all * played / whole
+            } else {
+                all
+            }
         } else {
-            let longest = number("playback-duration").unwrap_or(f64::INFINITY);
-            let secs = StdDuration::from_millis(millis).as_secs_f64().min(longest);
-            secs / number("rate").map_or(1.0, f64::abs)
+            played / number("rate").map_or(1.0, f64::abs)
         };
         Some(millis_of(secs * times))
     }
+}
+
+/// How much of a recording a case plays, in seconds. A bound that cannot be read is not one; it is reported when the
+/// command line is read.
+fn played_secs(case: &Case, range: TimeRange) -> f64 {
+    let text = |flag: &str| case.values(flag).next().and_then(|value| value.to_str());
+    let when = |flag: &str| {
+        let when: When = text(flag)?.parse().ok()?;
+        Some(when.in_range(range).clamp(range.start(), range.stop()))
+    };
+    let span = |flag: &str| parse_span(text(flag)?).ok().map(Duration::as_secs_f64);
+    let offset = span("start-offset").unwrap_or(0.0).max(0.0);
+    let start = when("start").unwrap_or(range.start());
+    let stop = when("end").unwrap_or(range.stop());
+    let secs = (stop.saturating_since(start).as_secs_f64() - offset).max(0.0);
+    let longest = span("playback-duration").unwrap_or(f64::INFINITY).max(0.0);
+    secs.min(longest) + span("tail").unwrap_or(0.0).max(0.0)
 }
 
 #[cfg(test)]
@@ -132,9 +154,15 @@ mod tests {
                 ("plain", "bags = 'demo.mcap'"),
                 ("fast", "bags = 'demo.mcap'\nrate = -2"),
                 ("twice", "bags = 'demo.mcap'\nrepeat = 2"),
-                ("part", "bags = 'demo.mcap'\nplayback-duration = 1.5"),
+                ("part", "bags = 'demo.mcap'\nplayback-duration = '1500ms'"),
                 ("max", "bags = 'demo.mcap'\nrate = 'max'"),
                 ("none", "bags = 'none.mcap'"),
+                (
+                    "window",
+                    "bags = 'demo.mcap'\nstart = '+1s'\nend = '+3s'\nrate = 2",
+                ),
+                ("maxpart", "bags = 'demo.mcap'\nend = '50%'\nrate = 'max'"),
+                ("tail", "bags = 'demo.mcap'\nend = '+1s'\ntail = '2s'"),
             ],
         );
         let weights = Weights::of(&list, None);
@@ -145,7 +173,10 @@ mod tests {
             (millis[0] / 2, millis[0] * 2, 1_500)
         );
         assert!(millis[4] < millis[0]);
-        assert_eq!(millis[5], millis[..5].iter().sum::<u64>() / 5);
+        let known: u64 = millis.iter().sum::<u64>() - millis[5];
+        assert_eq!(millis[5], known / 8);
+        assert_eq!((millis[6], millis[8]), (1_000, 3_000));
+        assert!(millis[7].abs_diff(millis[4] / 2) <= 1, "{millis:?}");
         assert_eq!(weights.notes.len(), 1, "{:?}", weights.notes);
         let timings = Timings::from([("plain".to_owned(), 3 * millis[0])]);
         let timed = Weights::of(&list, Some(&timings)).millis;

@@ -1,5 +1,6 @@
 //! The arguments of `play suite`.
 
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -29,6 +30,23 @@ pub struct SuiteArgs {
 pub enum SuiteVerb {
     /// Merge the reports of all shards into one, and exit with the worst verdict
     Report(SuiteReportArgs),
+    /// Hold a system under test for cases (used by play suite)
+    #[command(hide = true)]
+    HoldSystem(HoldSystemArgs),
+}
+
+/// The arguments of `play suite hold-system`.
+#[derive(Args, Clone, Debug)]
+pub struct HoldSystemArgs {
+    /// Folder for the files of the system
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: PathBuf,
+    /// How long CMD has to end when it is asked to
+    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span)]
+    pub grace: Duration,
+    /// The program under test
+    #[arg(last = true, value_name = "CMD", required = true)]
+    pub command: Vec<OsString>,
 }
 
 /// What is run, and how.
@@ -166,7 +184,6 @@ impl SuiteFilter {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::ffi::OsString;
     use std::path::Path;
 
     use clap::{ArgAction, CommandFactory as _, Parser as _};

@@ -16,6 +16,7 @@ fn runner(place: &Place) -> Runner {
         program: place.program(),
         more: Vec::new(),
         folder: place.path().join("runs"),
+        holder: None,
         jobs: 2,
         repeat: 1,
         fail_fast: false,

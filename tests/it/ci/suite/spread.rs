@@ -71,6 +71,7 @@ fn job(folder: &Path) {
         program: place.program(),
         more: Vec::new(),
         folder: place.path().join("runs"),
+        holder: None,
         jobs: 2,
         repeat: 1,
         fail_fast: false,

@@ -11,21 +11,22 @@ use bagplay::ci::report::{
 use bagplay::cli::{Ending, PlayArgs};
 
 use super::checks::checks;
-use super::once::Happened;
-use super::setup::Setup;
+use crate::app::run::ci::held::System;
+use crate::app::run::ci::once::Happened;
+use crate::app::run::ci::setup::Setup;
 
 /// How many lines of each of its files a program under test is quoted with.
 const TAIL: usize = 40;
 
 /// When a run began, and how long it took.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(in crate::app::run::ci) struct Span {
     began: SystemTime,
 }
 
 impl Span {
     #[expect(clippy::disallowed_methods, reason = "the rim of the program")]
-    pub(super) fn begin() -> Self {
+    pub(in crate::app::run::ci) fn begin() -> Self {
         Self {
             began: SystemTime::now(),
         }
@@ -42,13 +43,13 @@ impl Span {
 }
 
 /// The record of a run, with the checks of the run itself.
-pub(super) fn record(
+pub(in crate::app::run::ci) fn record(
     setup: &Setup<'_>,
     happened: &Happened,
     folder: &RunFolder,
     (span, repetition): (Span, u32),
 ) -> RunRecord {
-    let args = setup.args;
+    let (args, system) = (setup.args, setup.system);
     let range = happened.plan.options.played.range;
     let rules = args.ci.gate.iter().map(ToString::to_string);
     let tallies = happened.progress.tallies.iter();
@@ -93,10 +94,11 @@ pub(super) fn record(
         settling: (happened.progress.settling.count() > 0)
             .then(|| happened.progress.settling.summary()),
         digest: Some(happened.outputs.digest.to_string()),
-        child: happened
-            .child
-            .as_ref()
-            .map(|(program, end)| end.record(program, tail)),
+        child: happened.child.as_ref().map(|(program, end)| match system {
+            Some(system) => system.record(program, end, tail),
+            None => end.record(program, tail),
+        }),
+        system: happened.system.clone(),
         checks,
         notes,
         timeline: happened.progress.timeline.clone(),
@@ -111,7 +113,10 @@ pub(super) fn record(
     let outputs = folder.relative(&happened.recording);
     record.files.insert("outputs".into(), outputs);
     if happened.child.is_some() {
-        let files = [("stdout", folder.stdout()), ("stderr", folder.stderr())];
+        let held = system.map(System::held);
+        let stdout = held.map_or_else(|| folder.stdout(), |held| held.stdout.clone());
+        let stderr = held.map_or_else(|| folder.stderr(), |held| held.stderr.clone());
+        let files = [("stdout", stdout), ("stderr", stderr)];
         for (what, file) in files {
             record.files.insert(what.into(), folder.relative(&file));
         }
@@ -121,7 +126,7 @@ pub(super) fn record(
 }
 
 /// The name of a run: that of its first recording.
-pub(super) fn name(args: &PlayArgs) -> String {
+pub(in crate::app::run::ci) fn name(args: &PlayArgs) -> String {
     let stem = args.bags.first().and_then(|bag| bag.file_stem());
     stem.map_or_else(|| "run".to_owned(), |it| it.to_string_lossy().into_owned())
 }

@@ -12,17 +12,18 @@ use bagplay::ci::report::{Check, Kind, OutputTopic, RunRecord, Unreceived, Verdi
 use bagplay::cli::{Ending, Exit, PlayArgs, count};
 use bagplay::untrusted::Foreign;
 
-use super::once::Happened;
+use crate::app::run::ci::once::Happened;
 
 /// The checks of the run itself.
-pub(super) fn checks(args: &PlayArgs, happened: &Happened) -> Vec<Check> {
+pub(in crate::app::run::ci) fn checks(args: &PlayArgs, happened: &Happened) -> Vec<Check> {
     let child = happened.child.as_ref();
     let child = child.map(|(program, end)| of_child(program, end, happened));
     let gates = args.ci.gate.iter().enumerate().map(|(index, rule)| {
         let (tally, rule) = (&happened.progress.tallies[index], rule.to_string());
         of_gate(args.ci.on_miss, index, rule, tally, happened)
     });
-    let all = child.into_iter().chain(gates);
+    let reset = happened.reset.clone();
+    let all = child.into_iter().chain(reset).chain(gates);
     let all = all.chain(of_recording(args, happened));
     let all = all.chain([of_run(args, happened)]);
     all.chain(of_outputs(args, happened)).collect()
@@ -31,7 +32,8 @@ pub(super) fn checks(args: &PlayArgs, happened: &Happened) -> Vec<Check> {
 fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
     let name = format!("{} runs to the end", program.name());
     let failed = |reason: String| Check::failed(Kind::Child, name.clone(), reason);
-    let has_ended = happened.ended.exit == Exit::Child;
+    // Without its own end a run fails with this code if the system could not be reset.
+    let has_ended = happened.ended.exit == Exit::Child && happened.reason.is_some();
     match &end.exit {
         _ if has_ended => failed(happened.reason.clone().unwrap_or_default()),
         // A node runs until it is asked to end, whatever its exit code.
@@ -108,7 +110,12 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
         },
         (Ending::Interrupted, _) => check(Verdict::Skipped, "interrupted".into()),
         (_, Exit::Timeout) => check(Verdict::Failed, reason()),
-        (_, Exit::Child) => check(Verdict::Skipped, reason()),
+        (_, Exit::Child) => match &happened.reset {
+            Some(reset) if happened.reason.is_none() => {
+                check(Verdict::Skipped, reset.reason.clone())
+            }
+            _ => check(Verdict::Skipped, reason()),
+        },
         (Ending::Stopped, _) => check(Verdict::Skipped, "it was stopped".into()),
         _ if happened.reason.is_some() => check(Verdict::Error, reason()),
         _ => check(Verdict::Error, "the network was lost".into()),
@@ -163,7 +170,7 @@ fn of_outputs(args: &PlayArgs, happened: &Happened) -> Option<Check> {
 
 /// Whether all that the system under test published could be received, if something could not. It is an error with `--strict`,
 /// or if one of the topics is `named`: by a flag, an expectation, or a reference.
-pub(super) fn of_unreceived(
+pub(in crate::app::run::ci) fn of_unreceived(
     args: &PlayArgs,
     named: &BTreeSet<String>,
     record: &RunRecord,

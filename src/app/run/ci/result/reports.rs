@@ -10,14 +10,14 @@ use crate::app::reports::{ReportTargets, Target};
 
 /// Where the results of a run go.
 #[derive(Debug)]
-pub(super) struct Results {
+pub(in crate::app::run::ci) struct Results {
     reports: ReportTargets,
     recording: Option<Target>,
 }
 
 impl Results {
     /// Those that were asked for. What cannot be written is known before anything is started.
-    pub(super) fn of(args: &PlayArgs) -> Result<Self, Failure> {
+    pub(in crate::app::run::ci) fn of(args: &PlayArgs) -> Result<Self, Failure> {
         let recording = args.ci.record.as_ref();
         let recording = recording.map(|file| Target::new("--record", file));
         Ok(Self {
@@ -30,7 +30,7 @@ impl Results {
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
-    pub(super) fn write(
+    pub(in crate::app::run::ci) fn write(
         &self,
         args: &PlayArgs,
         output: &OutputArgs,

@@ -13,16 +13,16 @@ use bagplay::ci::report::{Check, Ended, FieldDifference, Kind, RunRecord, Verdic
 use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::untrusted::{Foreign, read_text};
 
-use super::once::Happened;
-use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
+use crate::app::run::ci::once::Happened;
+use crate::app::run::ci::setup::Setup;
 
 /// The name of the check that a recording can be judged at all.
 const READABLE: &str = "the outputs can be read";
 
 /// What a run is judged by.
 #[derive(Debug)]
-pub(super) struct Judges {
+pub(in crate::app::run::ci) struct Judges {
     expectations: Expectations,
     golden: Option<Golden>,
     /// Whether there are several runs: then a reference is written once, after all of them.
@@ -38,7 +38,7 @@ struct Golden {
 
 impl Judges {
     /// Reads the files that are named. What is wrong with them is known before anything is started.
-    pub(super) fn read(args: &PlayArgs) -> Result<Self, Failure> {
+    pub(in crate::app::run::ci) fn read(args: &PlayArgs) -> Result<Self, Failure> {
         let mut expectations = Expectations::default();
         for file in &args.ci.expect {
             let text = read_text(file)
@@ -64,7 +64,7 @@ impl Judges {
 
     /// Makes the outputs of several runs the new reference, if that is asked for: those that are kept, if all runs have passed
     /// and are equal.
-    pub(super) fn update(&self, runs: &Repeat, record: &mut RunRecord) {
+    pub(in crate::app::run::ci) fn update(&self, runs: &Repeat, record: &mut RunRecord) {
         let golden = self.golden.as_ref().filter(|golden| golden.is_updated);
         let (Some(golden), true) = (golden, self.are_many) else {
             return;
@@ -84,7 +84,7 @@ impl Judges {
     }
 
     /// The topics that a flag, an expectation or the reference names: they have to be received.
-    pub(super) fn named(&self, args: &PlayArgs) -> BTreeSet<String> {
+    pub(in crate::app::run::ci) fn named(&self, args: &PlayArgs) -> BTreeSet<String> {
         let flags = args.ci.outputs().into_iter().map(|(name, _)| name);
         let expected = self.expectations.topics().into_iter().map(str::to_owned);
         let golden = self.golden.iter().filter(|golden| !golden.is_updated);
@@ -98,7 +98,12 @@ impl Judges {
     }
 
     /// Judges what the system under test published in a run.
-    pub(super) fn judge(&self, setup: &Setup<'_>, happened: &Happened, record: &mut RunRecord) {
+    pub(in crate::app::run::ci) fn judge(
+        &self,
+        setup: &Setup<'_>,
+        happened: &Happened,
+        record: &mut RunRecord,
+    ) {
         if record.ended != Ended::Complete {
             self.skip(record);
             return;
@@ -229,7 +234,7 @@ impl Golden {
 }
 
 /// Compares the outputs of all repetitions. `last` is the record of the last one, and from now on that of all.
-pub(super) fn judge_repetitions(
+pub(in crate::app::run::ci) fn judge_repetitions(
     setup: &Setup<'_>,
     plan: &Plan,
     runs: &Repeat,
@@ -272,7 +277,11 @@ fn played_topics(setup: &Setup<'_>, plan: &Plan) -> Selection {
 }
 
 /// Of the recordings with equal outputs the first is kept: the record of all repetitions names that one.
-pub(super) fn name_kept_outputs(folder: &RunFolder, runs: &Repeat, record: &mut RunRecord) {
+pub(in crate::app::run::ci) fn name_kept_outputs(
+    folder: &RunFolder,
+    runs: &Repeat,
+    record: &mut RunRecord,
+) {
     let groups = runs.groups();
     let mut own = groups
         .iter()
@@ -284,7 +293,7 @@ pub(super) fn name_kept_outputs(folder: &RunFolder, runs: &Repeat, record: &mut 
 }
 
 /// A run that came to its end, to be compared with others.
-pub(super) fn repetition(record: &RunRecord, happened: &Happened) -> Repetition {
+pub(in crate::app::run::ci) fn repetition(record: &RunRecord, happened: &Happened) -> Repetition {
     Repetition {
         number: record.repetition,
         digest: record.digest.clone().unwrap_or_default(),

@@ -1,0 +1,171 @@
+//! The beginning of a run on a system that stays: it sees the clock go to the start of the run, and is reset, before anything
+//! else is sent.
+
+use std::time::Duration as StdDuration;
+
+use bagplay::ci::child::{Child, ChildExit};
+use bagplay::ci::drive::{Desk, Drained};
+use bagplay::ci::isolation::RunFolder;
+use bagplay::ci::report::{Check, Kind};
+use bagplay::cli::{Ending, Exit, PlayArgs};
+use bagplay::untrusted::Foreign;
+use crossbeam_channel::{Receiver, after, select};
+
+use super::held::System;
+use crate::app::supervise::Ended;
+use crate::app::supervise::under_test::{UnderTest, exit_of};
+
+/// The time between TERM and KILL for a command that took too long.
+const GRACE: StdDuration = StdDuration::from_secs(1);
+/// How many of the last lines of a command are looked at.
+const TAIL: usize = 3;
+const CHECK: &str = "the system is reset";
+
+/// What the beginning of a run on a system needs.
+pub(super) struct Beginning<'a> {
+    pub(super) args: &'a PlayArgs,
+    pub(super) system: &'a System,
+    pub(super) desk: &'a Desk,
+    pub(super) folder: &'a RunFolder,
+    pub(super) signals: &'a Receiver<Exit>,
+}
+
+/// The system has been reset by these commands; or the run ends here.
+pub(super) struct Reset {
+    pub(super) commands: Vec<Vec<String>>,
+    pub(super) check: Option<Check>,
+    pub(super) ended: Ended,
+}
+
+impl Beginning<'_> {
+    /// Waits until the system has dealt with the clock of the start, resets it, waits again, and lets messages out.
+    pub(super) fn wait(&self, has_clock: bool, under_test: &mut UnderTest) -> Reset {
+        if !has_clock {
+            self.desk.begins_without_clock();
+        }
+        let mut reset = Reset {
+            commands: Vec::new(),
+            check: None,
+            ended: self.settle(under_test, "it had dealt with the jump of the clock"),
+        };
+        let (commands, limit) = self.system.resets();
+        for (index, command) in commands.iter().enumerate() {
+            if reset.ended.how != Ending::End {
+                return reset;
+            }
+            reset.commands.push(command.clone());
+            let name = format!("reset-{}", index + 1);
+            match self.run(command, &name, limit, under_test) {
+                Ok(()) => reset.check = Some(Check::passed(Kind::Child, CHECK)),
+                Err(Stop::Failed(why)) => {
+                    tracing::error!("{why}");
+                    reset.check = Some(Check::failed(Kind::Child, CHECK, why));
+                    reset.ended = Ended::failed(Exit::Child);
+                }
+                Err(Stop::Signal(exit)) => {
+                    let how = Ending::Interrupted;
+                    reset.ended = Ended { how, exit };
+                }
+                Err(Stop::SystemEnded(exit)) => {
+                    let why = format!("{exit}, while it was reset");
+                    tracing::error!("{why}");
+                    under_test.reason.get_or_insert(why);
+                    reset.ended = Ended::failed(Exit::Child);
+                }
+            }
+        }
+        if reset.ended.how == Ending::End && !commands.is_empty() {
+            self.desk.stirs();
+            reset.ended = self.settle(under_test, "it had dealt with the reset");
+        }
+        if reset.ended.how == Ending::End {
+            self.desk.release();
+        }
+        reset
+    }
+
+    fn settle(&self, under_test: &mut UnderTest, before: &str) -> Ended {
+        let quiet = self.args.ci.settle.to_std();
+        drain((self.signals, self.desk), under_test, quiet, before)
+    }
+
+    /// Runs one command to its end.
+    fn run(
+        &self,
+        command: &[String],
+        name: &str,
+        limit: StdDuration,
+        under_test: &UnderTest,
+    ) -> Result<(), Stop> {
+        let shown = Foreign::text(&command.join(" ")).at_most(200).to_string();
+        tracing::info!("resets the system: {shown}");
+        let program = self.system.program(command, self.folder, name);
+        let child = Child::start(&program);
+        let failed = |why: String| Stop::Failed(format!("the reset hook `{shown}` {why}"));
+        let child = child.map_err(|error| failed(format!("cannot be run: {error}")))?;
+        let exit: Option<ChildExit> = select! {
+            recv(child.ended()) -> exit => exit.ok(),
+            recv(self.signals) -> exit => {
+                return Err(Stop::Signal(exit.unwrap_or(Exit::Interrupted)));
+            }
+            recv(under_test.ended) -> exit => match exit {
+                Ok(exit) => return Err(Stop::SystemEnded(exit)),
+                Err(_) => None,
+            },
+            recv(after(limit)) -> _ => None,
+        };
+        let tail = child.tail(TAIL);
+        let said = tail.stderr.last().or(tail.stdout.last());
+        let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
+        drop(child.end(GRACE));
+        match exit {
+            Some(exit) if exit.is_success() => Ok(()),
+            Some(exit) => Err(failed(format!("failed: {exit}{said}"))),
+            None => {
+                let limit = limit.as_secs_f64();
+                Err(failed(format!(
+                    "did not end within {limit} s and was ended{said}"
+                )))
+            }
+        }
+    }
+}
+
+/// Why a command did not do its work.
+enum Stop {
+    /// It failed or took too long.
+    Failed(String),
+    /// A signal asked for the end of the run.
+    Signal(Exit),
+    /// The program under test has ended.
+    SystemEnded(ChildExit),
+}
+
+/// Waits until everything that was sent is dealt with. `before` is what has not come yet meanwhile.
+pub(super) fn drain(
+    (signals, desk): (&Receiver<Exit>, &Desk),
+    under_test: &mut UnderTest,
+    quiet: StdDuration,
+    before: &str,
+) -> Ended {
+    let mut ended = Ended::NORMAL;
+    let drained = desk.drain(quiet, || {
+        if let Ok(exit) = signals.try_recv() {
+            let how = Ending::Interrupted;
+            ended = Ended { how, exit };
+        } else if let Ok(exit) = under_test.ended.try_recv() {
+            tracing::error!("{exit}, before {before}");
+            under_test.reason.get_or_insert(exit.to_string());
+            ended = Ended::failed(Exit::Child);
+        }
+        ended.how != Ending::End
+    });
+    if drained == Drained::Troubled
+        && let Ok(trouble) = under_test.troubles.try_recv()
+    {
+        tracing::error!("{trouble}");
+        under_test.reason.get_or_insert(trouble.to_string());
+        ended = Ended::failed(exit_of(&trouble));
+    }
+    ended
+}

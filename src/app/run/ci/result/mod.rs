@@ -1,0 +1,6 @@
+//! What came of a run: its record, the checks, the verdicts and the reports.
+
+pub(super) mod checks;
+pub(super) mod judges;
+pub(super) mod record;
+pub(super) mod reports;
