@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         record: Some(RecorderOptions::new(file)),
         definitions: Definitions::new([], AmentIndex::of_environment()),
     };
-    let outputs = Outputs::start(&session, options, move || clock.now(), |_, _| ())?;
+    let outputs = Outputs::start(&session, options, move || Some(clock.now()), |_, _| ())?;
     println!("ready");
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     let end = outputs.finish();

@@ -70,10 +70,11 @@ pub struct WireOptions {
     pub router_port: u16,
     /// A zenoh configuration file (JSON5); `None`: from `ZENOH_SESSION_CONFIG_URI`, otherwise built in.
     pub config_file: Option<PathBuf>,
-    /// Beside a router of this process on a free loopback port, and connected to nothing else; with `connect`, beside the
-    /// isolated router of another process. `listen`, `router_port` and `config_file` are not looked at, and of the environment
-    /// only what does not lead elsewhere.
+    /// Beside a router of this process on a free loopback port, and connected to nothing else: `connect`, `listen`,
+    /// `router_port` and `config_file` are not looked at, and of the environment only what does not lead elsewhere.
     pub is_isolated: bool,
+    /// With `is_isolated`: the endpoint of the isolated router of another process, beside which to be instead.
+    pub isolated_router: Option<String>,
     /// What happens to messages of reliable topics when a link has no room.
     pub congestion: Congestion,
     /// How long a subscriber may be stuck before playback continues without it.
@@ -99,6 +100,7 @@ impl Default for WireOptions {
             router_port: 7447,
             config_file: None,
             is_isolated: false,
+            isolated_router: None,
             congestion: Congestion::default(),
             stall_timeout: Duration::from_secs(5),
             distro: Distro::default(),

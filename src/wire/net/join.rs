@@ -130,20 +130,22 @@ pub(crate) fn join(
     })
 }
 
-/// Opens a session beside a router of its own on a free loopback port, which connects to nothing else. With endpoints to
-/// connect to, beside the router there: that of another process, which is isolated itself.
+/// Opens a session beside a router of its own on a free loopback port, which connects to nothing else; or
+/// beside the isolated router of another process.
 fn join_alone(
     options: &WireOptions,
     environment: &Environment,
     events: &Events,
 ) -> Result<Joined, WireError> {
     let environment = environment.clone().isolated();
-    let listen = if options.connect.is_empty() {
+    let connect: Vec<String> = options.isolated_router.iter().cloned().collect();
+    let listen = if connect.is_empty() {
         vec![FREE_PORT.to_owned()]
     } else {
         Vec::new()
     };
     let alone = WireOptions {
+        connect,
         listen,
         config_file: None,
         is_isolated: false,

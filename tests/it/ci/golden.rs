@@ -337,7 +337,7 @@ fn tolerances_and_ignored_fields_hold_for_the_paths_they_name() {
         notes,
         ["rule 1: `pose.covarance` names no field that is compared"]
     );
-    let unused = "[[rule]]\ntopics = ['/odm', '/od*']\nabsolute = 1";
+    let unused = "[[rule]]\ntopics = ['/odm', '/t*']\nabsolute = 1";
     let notes = compared(&odometry(), &a, &a, unused).notes;
     assert_eq!(
         notes,

@@ -230,7 +230,7 @@ fn outputs_that_wait_for_the_disk_are_in_hand_and_hold_no_lock() {
             definitions,
         };
         let on_arrival = move |arrival: &Arrival, _| tell.send(arrival.sequence).unwrap();
-        Outputs::start(&pair.observer, options, || Time::ZERO, on_arrival).unwrap()
+        Outputs::start(&pair.observer, options, || Some(Time::ZERO), on_arrival).unwrap()
     });
     pair.ready(&outputs, &["/image"]);
     let in_hand = outputs.in_hand();

@@ -119,7 +119,7 @@ impl System {
     pub(super) fn wire_options(&self, options: WireOptions) -> WireOptions {
         let options = Isolation::in_domain(self.held().domain_id).wire_options(options);
         WireOptions {
-            connect: vec![self.held().endpoint.clone()],
+            isolated_router: Some(self.held().endpoint.clone()),
             ..options
         }
     }

@@ -15,13 +15,12 @@ use bagplay::player::{Command, Player};
 use crossbeam_channel::never;
 
 use super::begin::{
-    clock_of_start, close_loops, driven_topics, fall_back, pacing, receive, settler, start_child,
-    wire_options,
+    clock_of_start, driven_topics, fall_back, pacing, receive, settler, start_child, wire_options,
 };
-use super::bursts::{depths, overflows};
+use super::bursts::depths;
 use super::held::System;
-use super::ready::{Awaited, NotReady, needs_ros};
-use super::reset::{Beginning, Reset, drain};
+use super::ready::{Ready, get_ready, needs_ros};
+use super::reset::{Reset, begin_on_system, drain, is_restless};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -157,37 +156,16 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         mut rest,
     } = start(setup, folder, &mut plan)?;
     let transport = player.transport();
-    let limit = args.topics.wait_timeout.to_std();
     if let Some((_, record)) = &rest.system {
         tracing::info!("{}", record.sentence());
     }
-    let ready = Awaited::of(args, &plan).wait(
-        &network,
-        &rest.outputs,
-        limit,
-        (setup.signals, &under_test.ended),
-    );
-    let looked = match &ready {
-        Ok(()) => {
-            rest.say(close_loops(&network, &mut plan));
-            overflows(setup, &plan, &network)
-        }
-        Err(_) => Ok(Vec::new()),
-    };
-    let (ready, overflows) = match looked {
-        Ok(overflows) => (ready, overflows),
-        Err(exit) => (Err(NotReady::Interrupted(exit)), Vec::new()),
-    };
-    rest.say(overflows.iter().map(|it| it.sentence(args.ci.spread)));
-    let not_ready = match ready {
-        Ok(()) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
-            let why = "a subscriber cannot keep the messages of a burst (--strict)";
-            Some((Ended::failed(Exit::Usage), why.to_owned()))
-        }
-        Ok(()) => None,
-        Err(not_ready) => Some(not_ready.ended(limit)),
-    };
-    if let Some((ended, reason)) = not_ready {
+    let Ready {
+        notes,
+        overflows,
+        refused,
+    } = get_ready(setup, &network, &mut plan, &rest.outputs, &under_test);
+    rest.say(notes);
+    if let Some((ended, reason)) = refused {
         tracing::error!("{reason}");
         under_test.reason = Some(reason);
         let happened = rest.finish(plan, &network, &desk, child, (ended, under_test.reason));
@@ -214,23 +192,12 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let topics = driven_topics(setup.bag, &plan);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
     let (source, reach) = source(setup.bag, &plan, args.time.read_ahead, &player);
-    if setup.system.is_some() {
-        // What it still does after the run before must not be taken for an answer to the first clock.
-        let quiet = args.ci.settle.to_std();
-        let quiet = drain(
-            (setup.signals, &desk),
-            &mut under_test,
-            quiet,
-            "the run began",
-        );
-        if quiet.how != Ending::End {
-            let reason = under_test.reason.take();
-            let happened = rest.finish(plan, &network, &desk, child, (quiet, reason));
-            drop(governor);
-            shutdown::leave(network, out.into_inner());
-            return Ok(happened);
-        }
-        desk.starts();
+    if let Some(ended) = is_restless(setup, &desk, &mut under_test) {
+        let reason = under_test.reason.take();
+        let happened = rest.finish(plan, &network, &desk, child, (ended, reason));
+        drop(governor);
+        shutdown::leave(network, out.into_inner());
+        return Ok(happened);
     }
     let running = player
         .start(plan.options.clone(), source, out)
@@ -247,16 +214,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         signals: setup.signals.clone(),
         followed: None,
     };
-    let begun = setup.system.map(|system| {
-        let beginning = Beginning {
-            args,
-            system,
-            desk: &desk,
-            folder,
-            signals: setup.signals,
-        };
-        beginning.wait(plan.options.clock.is_served(), &mut under_test)
-    });
+    let begun = begin_on_system(setup, &desk, folder, &plan, &mut under_test);
     let watched = if let Some(ended) = rest.begins(begun) {
         // A player that has already stopped is fine.
         let _ = run.transport.send(Command::Stop);
@@ -268,13 +226,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let (report, out, ended) = shutdown::join(&run, running, Ok(watched))?;
     let (mut ended, unsent_bytes) = shutdown::drain(&run, ended);
     if ended.how == Ending::End {
-        let quiet = args.ci.settle.to_std();
-        ended = drain(
-            (setup.signals, &desk),
-            &mut under_test,
-            quiet,
-            "everything was answered",
-        );
+        ended = drain(setup, &desk, &mut under_test, "everything was answered");
     }
     if ended.how == Ending::End && !report.reached_end {
         ended.how = Ending::Stopped;

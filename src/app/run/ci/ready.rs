@@ -11,9 +11,13 @@ use bagplay::cli::{Ending, Exit, Plan, PlayArgs};
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::{Receiver, select};
 
+use super::begin::close_loops;
+use super::bursts::{self, Overflow};
+use super::setup::Setup;
 use crate::app::failure::Failure;
 use crate::app::network::Network;
 use crate::app::supervise::Ended;
+use crate::app::supervise::under_test::UnderTest;
 
 /// The time between two looks at the graph.
 const LOOK: StdDuration = StdDuration::from_millis(20);
@@ -25,7 +29,7 @@ const CLOCK: &str = "/clock";
 
 /// The subscribers and publishers that a run needs.
 #[derive(Debug)]
-pub(super) struct Awaited {
+struct Awaited {
     /// Topics that have to have a subscriber.
     inputs: Vec<(TopicId, String)>,
     /// Topics that have to have a publisher.
@@ -39,7 +43,7 @@ pub(super) struct Awaited {
 
 /// Why a run does not begin.
 #[derive(Debug)]
-pub(super) enum NotReady {
+enum NotReady {
     /// A signal asked for the end.
     Interrupted(Exit),
     /// The program under test has ended.
@@ -50,10 +54,57 @@ pub(super) enum NotReady {
     Missing(String),
 }
 
+/// What was found when the system under test was there.
+#[derive(Debug)]
+pub(super) struct Ready {
+    /// What is to be said.
+    pub(super) notes: Vec<String>,
+    pub(super) overflows: Vec<Overflow>,
+    /// How the run ends before its beginning, and why.
+    pub(super) refused: Option<(Ended, String)>,
+}
+
+/// Waits until the system under test is there. Topics that it publishes are no longer played.
+pub(super) fn get_ready(
+    setup: &Setup<'_>,
+    network: &Network,
+    plan: &mut Plan,
+    outputs: &Outputs,
+    under_test: &UnderTest,
+) -> Ready {
+    let args = setup.args;
+    let limit = args.topics.wait_timeout.to_std();
+    let ends = (setup.signals, &under_test.ended);
+    let ready = Awaited::of(args, plan).wait(network, outputs, limit, ends);
+    let mut notes = Vec::new();
+    let looked = ready.and_then(|()| {
+        notes = close_loops(network, plan);
+        bursts::overflows(setup, plan, network).map_err(NotReady::Interrupted)
+    });
+    let overflows = looked.as_deref().unwrap_or_default();
+    notes.extend(overflows.iter().map(|it| it.sentence(args.ci.spread)));
+    let (overflows, refused) = match looked {
+        Ok(overflows) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
+            let why = "a subscriber cannot keep the messages of a burst (--strict)";
+            (
+                overflows,
+                Some((Ended::failed(Exit::Usage), why.to_owned())),
+            )
+        }
+        Ok(overflows) => (overflows, None),
+        Err(not_ready) => (Vec::new(), Some(not_ready.ended(limit))),
+    };
+    Ready {
+        notes,
+        overflows,
+        refused,
+    }
+}
+
 impl Awaited {
     /// The subscribers of the questions of gates and of the topics of `--wait-for-subscribers`; the publishers of the answers
     /// and of the topics of `--record-topics`.
-    pub(super) fn of(args: &PlayArgs, plan: &Plan) -> Self {
+    fn of(args: &PlayArgs, plan: &Plan) -> Self {
         let questions: BTreeSet<&str> = args
             .ci
             .gate
@@ -85,7 +136,7 @@ impl Awaited {
     }
 
     /// Waits until they are there, for `limit` at most.
-    pub(super) fn wait(
+    fn wait(
         &self,
         network: &Network,
         outputs: &Outputs,
@@ -181,7 +232,7 @@ impl Deadline {
 
 impl NotReady {
     /// How the run ended, and why.
-    pub(super) fn ended(&self, limit: StdDuration) -> (Ended, String) {
+    fn ended(&self, limit: StdDuration) -> (Ended, String) {
         let limit = limit.as_secs_f64();
         match self {
             Self::Interrupted(exit) => {

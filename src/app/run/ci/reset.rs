@@ -7,11 +7,12 @@ use bagplay::ci::child::{Child, ChildExit};
 use bagplay::ci::drive::{Desk, Drained};
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::report::{Check, Kind};
-use bagplay::cli::{Ending, Exit, PlayArgs};
+use bagplay::cli::{Ending, Exit, Plan};
 use bagplay::untrusted::Foreign;
-use crossbeam_channel::{Receiver, after, select};
+use crossbeam_channel::{after, select};
 
 use super::held::System;
+use super::setup::Setup;
 use crate::app::supervise::Ended;
 use crate::app::supervise::under_test::{UnderTest, exit_of};
 
@@ -22,12 +23,42 @@ const TAIL: usize = 3;
 const CHECK: &str = "the system is reset";
 
 /// What the beginning of a run on a system needs.
-pub(super) struct Beginning<'a> {
-    pub(super) args: &'a PlayArgs,
-    pub(super) system: &'a System,
-    pub(super) desk: &'a Desk,
-    pub(super) folder: &'a RunFolder,
-    pub(super) signals: &'a Receiver<Exit>,
+struct Beginning<'a> {
+    setup: &'a Setup<'a>,
+    system: &'a System,
+    desk: &'a Desk,
+    folder: &'a RunFolder,
+}
+
+/// Waits until a system that stays rests: what it still does after the run before must not be taken for an answer to the first
+/// clock. `Some`: how the run ends, because it cannot begin.
+pub(super) fn is_restless(
+    setup: &Setup<'_>,
+    desk: &Desk,
+    under_test: &mut UnderTest,
+) -> Option<Ended> {
+    setup.system?;
+    let rests = drain(setup, desk, under_test, "the run began");
+    desk.starts();
+    (rests.how != Ending::End).then_some(rests)
+}
+
+/// Begins a run on a system that stays; `None` without one. To be called when the player has started.
+pub(super) fn begin_on_system(
+    setup: &Setup<'_>,
+    desk: &Desk,
+    folder: &RunFolder,
+    plan: &Plan,
+    under_test: &mut UnderTest,
+) -> Option<Reset> {
+    let system = setup.system?;
+    let beginning = Beginning {
+        setup,
+        system,
+        desk,
+        folder,
+    };
+    Some(beginning.wait(plan.options.clock.is_served(), under_test))
 }
 
 /// The system has been reset by these commands; or the run ends here.
@@ -39,7 +70,7 @@ pub(super) struct Reset {
 
 impl Beginning<'_> {
     /// Waits until the system has dealt with the clock of the start, resets it, waits again, and lets messages out.
-    pub(super) fn wait(&self, has_clock: bool, under_test: &mut UnderTest) -> Reset {
+    fn wait(&self, has_clock: bool, under_test: &mut UnderTest) -> Reset {
         if !has_clock {
             self.desk.begins_without_clock();
         }
@@ -85,8 +116,7 @@ impl Beginning<'_> {
     }
 
     fn settle(&self, under_test: &mut UnderTest, before: &str) -> Ended {
-        let quiet = self.args.ci.settle.to_std();
-        drain((self.signals, self.desk), under_test, quiet, before)
+        drain(self.setup, self.desk, under_test, before)
     }
 
     /// Runs one command to its end.
@@ -105,7 +135,7 @@ impl Beginning<'_> {
         let child = child.map_err(|error| failed(format!("cannot be run: {error}")))?;
         let exit: Option<ChildExit> = select! {
             recv(child.ended()) -> exit => exit.ok(),
-            recv(self.signals) -> exit => {
+            recv(self.setup.signals) -> exit => {
                 return Err(Stop::Signal(exit.unwrap_or(Exit::Interrupted)));
             }
             recv(under_test.ended) -> exit => match exit {
@@ -143,14 +173,15 @@ enum Stop {
 
 /// Waits until everything that was sent is dealt with. `before` is what has not come yet meanwhile.
 pub(super) fn drain(
-    (signals, desk): (&Receiver<Exit>, &Desk),
+    setup: &Setup<'_>,
+    desk: &Desk,
     under_test: &mut UnderTest,
-    quiet: StdDuration,
     before: &str,
 ) -> Ended {
+    let quiet = setup.args.ci.settle.to_std();
     let mut ended = Ended::NORMAL;
     let drained = desk.drain(quiet, || {
-        if let Ok(exit) = signals.try_recv() {
+        if let Ok(exit) = setup.signals.try_recv() {
             let how = Ending::Interrupted;
             ended = Ended { how, exit };
         } else if let Ok(exit) = under_test.ended.try_recv() {

@@ -7,12 +7,13 @@ use std::thread;
 use anyhow::Context;
 use bagplay::ci::child::{Child, Program};
 use bagplay::ci::isolation::{Earlier, Isolation, RunFolder};
-use bagplay::ci::suite::system::{Held, Over, Said, write_line};
+use bagplay::ci::suite::system::{Held, Over, Said};
 use bagplay::cli::{Exit, HoldSystemArgs};
 use bagplay::wire::{Session, WireEvent, WireOptions};
 use crossbeam_channel::{Receiver, bounded, never, select};
 
 use crate::app::failure::{Failure, OrExit};
+use crate::app::log::stdout;
 use crate::app::signals;
 
 /// Starts the system, says so on standard output, and ends it when standard input ends.
@@ -80,7 +81,7 @@ pub(super) fn run(args: &HoldSystemArgs) -> Result<Exit, Failure> {
 
 fn say(said: &Said) {
     // A suite that does not listen any more has closed standard input, too.
-    let _ = write_line(&mut io::stdout().lock(), said);
+    let _ = stdout::json(said);
 }
 
 /// Closed when standard input ends.

@@ -240,6 +240,7 @@ impl State<'_> {
                 }),
             );
         } else if system.held.is_none()
+            && !system.is_ending()
             && let Some((at, repetition)) = chain.left.pop_front()
         {
             let case = self.cases[at];

@@ -104,6 +104,11 @@ impl SystemProcess {
         self.held.is_some() && self.exit.is_none() && self.open.is_some()
     }
 
+    /// Whether it was asked to end the system.
+    pub(super) const fn is_ending(&self) -> bool {
+        self.open.is_none()
+    }
+
     /// Asks it to end the system.
     pub(super) fn end(&mut self, now: Instant) {
         if self.open.take().is_some() {

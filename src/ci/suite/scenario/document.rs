@@ -400,9 +400,9 @@ mod tests {
             ("reset = []", "`reset` has no word"),
             (
                 "reset = [['a'], 'b']",
-                ":4:16: `reset` takes a list of words",
+                ":4:17: `reset` takes a list of words",
             ),
-            ("reset = [['a'], []]", ":4:16: `reset` has no word"),
+            ("reset = [['a'], []]", ":4:17: `reset` has no word"),
             ("reset = 'a'", "`reset` takes a list of words"),
             ("reset = [[['a']]]", "a list in a list"),
             ("reset-timeout = '0s'", "`reset-timeout` is a span"),

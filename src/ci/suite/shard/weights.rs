@@ -112,21 +112,23 @@ impl Summaries {
     }
 }
 
-/// How much of a recording a case plays, in seconds. A bound that cannot be read is not one; it is reported when the
-/// command line is read.
+/// How much of a recording a case plays, in seconds, without parts of milliseconds. A bound that cannot be read is not one; it
+/// is reported when the command line is read.
 fn played_secs(case: &Case, range: TimeRange) -> f64 {
     let text = |flag: &str| case.values(flag).next().and_then(|value| value.to_str());
     let when = |flag: &str| {
         let when: When = text(flag)?.parse().ok()?;
-        Some(when.in_range(range).clamp(range.start(), range.stop()))
+        Some(range.clamp(when.in_range(range)))
     };
-    let span = |flag: &str| parse_span(text(flag)?).ok().map(Duration::as_secs_f64);
-    let offset = span("start-offset").unwrap_or(0.0).max(0.0);
+    let span = |flag: &str| parse_span(text(flag)?).ok().map(Duration::as_millis);
     let start = when("start").unwrap_or(range.start());
     let stop = when("end").unwrap_or(range.stop());
-    let secs = (stop.saturating_since(start).as_secs_f64() - offset).max(0.0);
-    let longest = span("playback-duration").unwrap_or(f64::INFINITY).max(0.0);
-    secs.min(longest) + span("tail").unwrap_or(0.0).max(0.0)
+    let offset = span("start-offset").unwrap_or(0).max(0);
+    let millis = stop.saturating_since(start).as_millis() - offset;
+    let longest = span("playback-duration").unwrap_or(i64::MAX);
+    let millis = millis.min(longest).max(0);
+    let millis = millis.saturating_add(span("tail").unwrap_or(0).max(0));
+    StdDuration::from_millis(u64::try_from(millis).unwrap_or(0)).as_secs_f64()
 }
 
 #[cfg(test)]
