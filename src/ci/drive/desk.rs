@@ -6,6 +6,7 @@ use std::time::Duration as StdDuration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::muted::Muted;
 use super::place::Place;
 use super::spread::Spread;
 use super::state::{Asking, Stage, State};
@@ -21,32 +22,22 @@ pub(super) type Now = Box<dyn Fn() -> Time<Steady> + Send + Sync>;
 
 /// What has to come of what was sent. Cheap to clone.
 #[derive(Clone)]
-pub struct Desk(Arc<Shared>);
+pub struct Desk(pub(super) Arc<Shared>);
 
-struct Shared {
+pub(super) struct Shared {
     state: Mutex<State>,
-    changed: Condvar,
+    pub(super) changed: Condvar,
     gates: GateHandle,
-    now: Now,
+    pub(super) now: Now,
     place: Arc<Place>,
+    muted: Muted,
     troubles: Sender<Trouble>,
-}
-
-/// What the governor has to do next.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Task {
-    /// Wait until the processes have settled; then tell [`Desk::settled`] this number.
-    Settle(u64),
-    /// Nothing any more.
-    Over,
 }
 
 /// How many moments of a run are kept.
 const MOST_MOMENTS: usize = 8192;
 /// How many questions that were given up are kept.
 const MISSED_KEPT: usize = 100;
-/// How many processes that have ended are named.
-const GONE_KEPT: usize = 20;
 
 impl Desk {
     /// A desk for a run whose player has these gates. Troubles come out of the channel; at most a few are kept.
@@ -66,7 +57,7 @@ impl Desk {
             settled: 0,
             spread: Spread::default(),
             settling: SpanHistogram::default(),
-            given_up: 0,
+            unsettled: None,
             gone: Vec::new(),
             missed: Vec::new(),
             timeline: Timeline::default(),
@@ -80,6 +71,7 @@ impl Desk {
             gates,
             now: Box::new(now),
             place: Arc::new(Place::new(drive.start)),
+            muted: Muted::default(),
             troubles,
         };
         (Self(Arc::new(shared)), receiver)
@@ -101,11 +93,38 @@ impl Desk {
         for Answered { rule, question } in state.ledger.answered(topic, stamp, now) {
             state.became(Happened::Answer, rule, question, now);
         }
-        if state.lockstep {
-            // Whoever receives this output deals with it, too.
-            state.stirred += 1;
-        }
+        // Whoever receives this output deals with it, too.
+        state.stir(now, Some(topic));
         self.update(&state);
+    }
+
+    /// A message of this topic has come, and its stamp cannot be read: the run fails if a gate goes by it.
+    pub fn is_unstamped(&self, topic: &str, type_name: &str) {
+        let mut state = self.state();
+        let rule = state.ledger.needs_stamps_of(topic).map(ToString::to_string);
+        if let Some(rule) = rule.filter(|_| !state.has_failed()) {
+            let (topic, type_name) = (topic.to_owned(), type_name.to_owned());
+            let unstamped = Trouble::Unstamped {
+                rule,
+                topic,
+                type_name,
+            };
+            self.fail_with(&mut state, unstamped);
+        }
+    }
+
+    /// This topic is not sent any more, because the system under test publishes it itself. False if it was muted before.
+    pub fn mute(&self, topic: &str) -> bool {
+        self.0.muted.add(topic)
+    }
+
+    pub(super) fn is_muted(&self, topic: &str) -> bool {
+        self.0.muted.has(topic)
+    }
+
+    /// What the run waits for besides playback: the oldest question, and the thread that does not settle.
+    pub fn waits_for(&self) -> Option<String> {
+        self.state().waits_for((self.0.now)())
     }
 
     /// The run is not in lockstep after all. To be called before anything is sent.
@@ -188,9 +207,10 @@ impl Desk {
 
     /// It has been sent: from now on the processes deal with it.
     pub(super) fn sent(&self) {
+        let now = (self.0.now)();
         let mut state = self.state();
         state.is_sending = false;
-        state.stirred += 1;
+        state.stir(now, None);
         self.update(&state);
     }
 
@@ -201,69 +221,13 @@ impl Desk {
         self.update(&state);
     }
 
-    /// Waits for the next task, and gives up questions whose time has come meanwhile.
-    pub(super) fn next_task(&self) -> Task {
-        let mut state = self.state();
-        loop {
-            if state.stage == Stage::Over {
-                return Task::Over;
-            }
-            self.give_up_overdue(&mut state);
-            if !state.is_settled() && !state.is_sending && !state.has_failed() {
-                return Task::Settle(state.stirred);
-            }
-            let now = (self.0.now)();
-            if state.spread.until().is_some_and(|until| until <= now) {
-                state.spread.look(now);
-                self.update(&state);
-            }
-            let deadlines = [state.ledger.deadline(), state.spread.until()];
-            let deadline = deadlines.into_iter().flatten().min();
-            let deadline = deadline.filter(|_| !state.has_failed());
-            let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
-            state = if let Some(left) = left {
-                let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
-                let waited = self.0.changed.wait_timeout(state, left);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            } else {
-                let waited = self.0.changed.wait(state);
-                waited.unwrap_or_else(PoisonError::into_inner)
-            };
-        }
-    }
-
-    /// Gives up the questions whose time has come, while the governor waits for something else.
-    pub(super) fn look(&self) -> bool {
-        let mut state = self.state();
-        self.give_up_overdue(&mut state);
-        state.stage == Stage::Underway
-    }
-
-    /// The processes have dealt with this much, and it took so long.
-    pub(super) fn settled(&self, stirred: u64, took: Duration) {
-        let mut state = self.state();
-        state.settled = stirred;
-        state.settling.add(took);
-        self.update(&state);
-        drop(state);
-        self.0.changed.notify_all();
-    }
-
-    /// A process under test has ended.
-    pub(super) fn is_gone(&self, process: String) {
-        let mut state = self.state();
-        if state.gone.len() < GONE_KEPT {
-            state.gone.push(process);
-        }
-    }
-
     /// The run cannot go on: the gate stays closed.
     pub(super) fn fail(&self, trouble: Trouble) {
         let mut state = self.state();
         self.fail_with(&mut state, trouble);
     }
 
-    fn fail_with(&self, state: &mut State, trouble: Trouble) {
+    pub(super) fn fail_with(&self, state: &mut State, trouble: Trouble) {
         if state.stage == Stage::Underway {
             state.stage = Stage::Failed;
         }
@@ -273,17 +237,16 @@ impl Desk {
         self.0.changed.notify_all();
     }
 
-    fn give_up_overdue(&self, state: &mut State) {
+    pub(super) fn give_up_overdue(&self, state: &mut State) {
         let now = (self.0.now)();
         while let Some(missed) = state.ledger.overdue(now) {
             state.became(Happened::Miss, missed.rule, missed.question, now);
-            state.given_up += 1;
             if state.missed.len() < MISSED_KEPT {
                 state.missed.push(missed.clone());
             }
             let is_failure = match state.on_miss {
                 OnMiss::Fail => true,
-                OnMiss::Count(most) => state.given_up > most,
+                OnMiss::Count(most) => state.ledger.missed(missed.rule) > most,
             };
             if is_failure && !state.has_failed() {
                 self.fail_with(state, Trouble::Missed(missed));
@@ -293,7 +256,7 @@ impl Desk {
     }
 
     /// Opens or closes the gate. Called under the lock, so that the last change counts.
-    fn update(&self, state: &State) {
+    pub(super) fn update(&self, state: &State) {
         let is_pausing = state.spread.until().is_some();
         let may_go_on =
             state.ledger.is_open() && state.is_settled() && !is_pausing && !state.has_failed();
@@ -308,7 +271,7 @@ impl Desk {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         let state = self.0.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }

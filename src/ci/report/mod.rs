@@ -26,7 +26,7 @@ pub use number::Series;
 pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
-    OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Spans,
+    OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Spans, UnpromptedThread,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

@@ -2,7 +2,9 @@
 
 mod begin;
 mod bursts;
+mod drained;
 mod judges;
+mod limit;
 mod once;
 mod ready;
 mod record;
@@ -22,6 +24,7 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
 use crate::app::supervise::join::receive_signals;
 use judges::Judges;
+use limit::TimeLimit;
 use once::play_once;
 use record::{Span, name, record};
 use setup::Setup;
@@ -42,6 +45,7 @@ pub(crate) fn run(
         plan: &plan,
         signals: &signals,
         log_target,
+        time_limit: TimeLimit::start(args.ci.timeout),
     };
     let repetitions = args.ci.repeat.get();
     let (mut runs, mut repeated) = (Repeat::default(), Repeated::default());
@@ -76,7 +80,7 @@ pub(crate) fn run(
         }
         played = happened.plan;
         last = Some(record);
-        if !is_worth_repeating {
+        if !is_worth_repeating || setup.time_limit.has_passed() {
             break;
         }
     }

@@ -1,23 +1,27 @@
 //! One run against a program under test: from joining the network to what happened.
 
 use std::path::PathBuf;
-use std::time::Duration as StdDuration;
 
 use anyhow::Context;
 use bagplay::ci::child::{Child, ChildEnd, Program};
-use bagplay::ci::drive::{Desk, Drained, Drive, Driven, Governor, Progress};
+use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
 use bagplay::ci::outputs::{Outputs, OutputsEnd};
 use bagplay::ci::report::{Input, Pacing};
+use bagplay::ci::settle::Unprompted;
 use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire};
 use bagplay::player::{Pace, Player};
 use bagplay::time::Speed;
+use bagplay::wire::Subscribed;
 use crossbeam_channel::never;
 
-use super::begin::{close_loops, driven_topics, receive, settler, start_child, wire_options};
-use super::bursts::{depths, overflows};
-use super::ready::{Awaited, needs_ros};
+use super::begin::{
+    close_loops, driven_topics, processes, receive, settler, start_child, wire_options,
+};
+use super::bursts::{Overflow, depths, overflows};
+use super::drained::drain;
+use super::ready::{Awaited, With, check_stamps, needs_ros};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -25,7 +29,7 @@ use crate::app::headless::progress_line::Subject;
 use crate::app::network::{Network, PlayOutput};
 use crate::app::run::play::source;
 use crate::app::supervise::join::begin;
-use crate::app::supervise::under_test::{UnderTest, exit_of};
+use crate::app::supervise::under_test::UnderTest;
 use crate::app::supervise::{Ended, Rules, Run, shutdown};
 
 /// What happened in one run.
@@ -39,6 +43,10 @@ pub(super) struct Happened {
     pub(super) pacing: Pacing,
     pub(super) progress: Progress,
     pub(super) outputs: OutputsEnd,
+    /// Who published them.
+    pub(super) publishers: Vec<Subscribed>,
+    /// The threads of the program under test that ran before anything was sent, again and again.
+    pub(super) unprompted: Vec<Unprompted>,
     pub(super) recording: PathBuf,
     pub(super) child: Option<(Program, ChildEnd)>,
     pub(super) ended: Ended,
@@ -70,7 +78,7 @@ fn start<'a>(
     let isolation = args.ci.isolated.then(Isolation::new);
     let adapt = |options| wire_options(args, isolation, options);
     let mut network = Network::join(&args.wire, adapt)?;
-    begin(&network, Rules::of(args), plan)?;
+    begin(&network, Rules::of_ci(args), plan)?;
     let hints = Hints::new(args, plan, setup.bag.topics());
     let out = network.advertise(args, setup.bag, plan, &hints)?;
     let player = Player::new();
@@ -91,13 +99,17 @@ fn start<'a>(
         under_test: UnderTest {
             ended: ended.unwrap_or_else(never),
             troubles,
-            reason: None,
+            time_is_up: setup.time_limit.passes(),
+            longest: setup.time_limit.span(),
+            desk: Some(desk.clone()),
+            ..UnderTest::default()
         },
         rest: Rest {
             args,
             recording,
             pacing: pacing(args, args.ci.lockstep),
             notes: Vec::new(),
+            unprompted: Vec::new(),
             outputs,
         },
         network,
@@ -122,42 +134,26 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         mut rest,
     } = start(setup, folder, &mut plan)?;
     let transport = player.transport();
-    let limit = args.topics.wait_timeout.to_std();
-    let ready = Awaited::of(args, &plan).wait(
-        &network,
-        &rest.outputs,
-        limit,
-        (setup.signals, &under_test.ended),
-    );
-    let overflows = match &ready {
-        Ok(()) => {
-            rest.say(close_loops(&network, &mut plan));
-            overflows(setup, &plan, &network)
+    let running_child = child.as_ref().map(|(_, child)| child);
+    let ready = rest.get_ready(setup, &network, &mut under_test, running_child, &mut plan);
+    let overflows = match ready {
+        Ok(overflows) => overflows,
+        Err((ended, reason)) => {
+            tracing::error!("{reason}");
+            under_test.reason = Some(reason);
+            let happened = rest.finish(plan, &network, &desk, child, (ended, under_test.reason));
+            shutdown::leave(network, out);
+            return Ok(happened);
         }
-        Err(_) => Vec::new(),
     };
-    rest.say(overflows.iter().map(|it| it.sentence(args.ci.spread)));
-    let not_ready = match ready {
-        Ok(()) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
-            let why = "a subscriber cannot keep the messages of a burst (--strict)";
-            Some((Ended::failed(Exit::Usage), why.to_owned()))
-        }
-        Ok(()) => None,
-        Err(not_ready) => Some(not_ready.ended(limit)),
-    };
-    if let Some((ended, reason)) = not_ready {
-        tracing::error!("{reason}");
-        under_test.reason = Some(reason);
-        let happened = rest.finish(plan, &network, &desk, child, (ended, under_test.reason));
-        shutdown::leave(network, out);
-        return Ok(happened);
-    }
     if args.ci.spread {
         desk.spread(depths(&overflows));
     }
-    let running_child = child.as_ref().map(|(_, child)| child);
     let waiting = match settler(args, running_child) {
-        Ok(waiting) => waiting,
+        Ok(waiting) => waiting.map(|(waiting, note)| {
+            rest.say(note);
+            waiting
+        }),
         Err(why) => {
             rest.say([fall_back(&mut plan, args, &why)]);
             desk.without_lockstep();
@@ -177,7 +173,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let run = Run {
-        rules: Rules::of(args),
+        rules: Rules::of_ci(args),
         plan: &plan,
         hints: &Hints::new(args, &plan, setup.bag.topics()),
         streams: Vec::new(),
@@ -192,8 +188,10 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let (report, out, ended) = shutdown::join(&run, running, Ok(watched))?;
     let (mut ended, unsent_bytes) = shutdown::drain(&run, ended);
     if ended.how == Ending::End {
-        ended = drain(&run, &desk, &mut under_test, args.ci.settle.to_std());
+        let quiet = args.ci.settle.to_std();
+        ended = drain(&run, &desk, &mut under_test, &setup.time_limit, quiet);
     }
+    rest.notes.append(&mut under_test.notes);
     if ended.how == Ending::End && !report.reached_end {
         ended.how = Ending::Stopped;
     }
@@ -217,10 +215,45 @@ struct Rest<'a> {
     recording: PathBuf,
     pacing: Pacing,
     notes: Vec<String>,
+    unprompted: Vec<Unprompted>,
     outputs: Outputs,
 }
 
 impl Rest<'_> {
+    /// Waits until the system under test is there. Returns the subscribers that may lose messages of bursts, or how the run ended
+    /// before anything was sent, and why.
+    fn get_ready(
+        &mut self,
+        setup: &Setup<'_>,
+        network: &Network,
+        under_test: &mut UnderTest,
+        child: Option<&Child>,
+        plan: &mut Plan,
+    ) -> Result<Vec<Overflow>, (Ended, String)> {
+        let args = setup.args;
+        let limit = args.topics.wait_timeout.to_std();
+        let ready = Awaited::of(args, plan).wait(&With {
+            network,
+            outputs: &self.outputs,
+            processes: processes(args, child),
+            limit,
+            time_limit: &setup.time_limit,
+            signals: setup.signals,
+            ended: &under_test.ended,
+        });
+        self.unprompted = ready.map_err(|not_ready| not_ready.ended(limit))?;
+        check_stamps(args, &self.outputs).map_err(|not_ready| not_ready.ended(limit))?;
+        self.say(close_loops(network, plan));
+        under_test.played = plan.chosen.iter().map(|one| one.name.clone()).collect();
+        let overflows = overflows(setup, plan, network);
+        self.say(overflows.iter().map(|it| it.sentence(args.ci.spread)));
+        if args.time.strict && !args.ci.spread && !overflows.is_empty() {
+            let why = "a subscriber cannot keep the messages of a burst (--strict)";
+            return Err((Ended::failed(Exit::Usage), why.to_owned()));
+        }
+        Ok(overflows)
+    }
+
     /// Notes for the reports, which are also logged.
     fn say(&mut self, notes: impl IntoIterator<Item = String>) {
         say(&mut self.notes, notes);
@@ -236,6 +269,7 @@ impl Rest<'_> {
         (ended, reason): (Ended, Option<String>),
     ) -> Happened {
         let inputs = inputs(network, &plan);
+        let publishers = self.outputs.subscribed();
         let outputs = self.outputs.finish();
         let grace = self.args.ci.grace.to_std();
         let child = child.map(|(program, child)| (program, child.end(grace)));
@@ -249,6 +283,8 @@ impl Rest<'_> {
             pacing: self.pacing,
             progress: desk.progress(),
             outputs,
+            publishers,
+            unprompted: self.unprompted,
             recording: self.recording,
             child,
             ended,
@@ -300,28 +336,4 @@ fn inputs(network: &Network, plan: &Plan) -> Vec<Input> {
         topic: topic.name,
     };
     sent.map(input).collect()
-}
-
-/// Waits until everything that was sent is dealt with.
-fn drain(run: &Run<'_>, desk: &Desk, under_test: &mut UnderTest, quiet: StdDuration) -> Ended {
-    let mut ended = Ended::NORMAL;
-    let drained = desk.drain(quiet, || {
-        if let Ok(exit) = run.signals.try_recv() {
-            let how = Ending::Interrupted;
-            ended = Ended { how, exit };
-        } else if let Ok(exit) = under_test.ended.try_recv() {
-            tracing::error!("{exit}, before everything was answered");
-            under_test.reason.get_or_insert(exit.to_string());
-            ended = Ended::failed(Exit::Child);
-        }
-        ended.how != Ending::End
-    });
-    if drained == Drained::Troubled
-        && let Ok(trouble) = under_test.troubles.try_recv()
-    {
-        tracing::error!("{trouble}");
-        under_test.reason.get_or_insert(trouble.to_string());
-        ended = Ended::failed(exit_of(&trouble));
-    }
-    ended
 }

@@ -11,6 +11,7 @@ use bagplay::untrusted::Foreign;
 use crate::app::failure::{Failure, OrExit};
 
 const FLAG: &str = "--scenario";
+const TIMEOUT: &str = "--timeout";
 
 /// The command line of a scenario and of the other words that were given, the program's name first.
 pub(crate) fn command_line(
@@ -26,11 +27,15 @@ pub(crate) fn command_line(
         let error = anyhow!("{file} has {count} cases; hint: play suite {file} runs all of them");
         return Err(Failure::new(Exit::Usage, error));
     };
-    if case.timeout.is_some() {
-        tracing::warn!("the timeout of a scenario is a limit of play suite: this run has none");
-    }
     let run_dir = run_dir.map_or(Path::new("."), PathBuf::as_path);
-    let words = case.words(run_dir, &others(given));
+    let mut given = others(given);
+    let is_given = given.iter().any(|word| {
+        let word = word.to_string_lossy();
+        word == TIMEOUT || word.starts_with(&format!("{TIMEOUT}="))
+    });
+    let timeout = case.timeout.filter(|_| !is_given);
+    given.extend(timeout.map(|span| format!("{TIMEOUT}={}", span.as_secs_f64()).into()));
+    let words = case.words(run_dir, &given);
     let program = OsString::from("play");
     let cli = Cli::read([program].into_iter().chain(words));
     cli.map_err(|error| {
@@ -81,6 +86,21 @@ mod tests {
             assert_eq!((ci.repeat.get(), ci.command.len()), (3, 2));
             assert_eq!(ci.record.as_deref(), Some(Path::new("out/x.mcap")));
         }
+    }
+
+    #[test]
+    fn the_timeout_of_a_scenario_is_that_of_its_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.toml");
+        std::fs::write(&file, "bags = 'a.mcap'\ntimeout = '2m'").unwrap();
+        let timeout = |given: &[&str]| {
+            let given = ["play"].iter().chain(given).map(OsString::from);
+            let cli = command_line(&file, None, given).unwrap();
+            cli.play.ci.timeout.unwrap().as_secs_f64()
+        };
+        assert!((timeout(&[]) - 120.0).abs() < 1e-9);
+        assert!((timeout(&["--timeout", "3"]) - 3.0).abs() < 1e-9);
+        assert!((timeout(&["--timeout=1.5"]) - 1.5).abs() < 1e-9);
     }
 
     #[test]
