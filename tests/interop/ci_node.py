@@ -8,6 +8,7 @@ a thread of its own, callbacks run one after the other on another, and a queue k
 
 import argparse
 import collections
+import ctypes
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from node import CLOCK, GOSSIP, clock_value, configuration, gid
 from service import HEADER, string
 from strings import string_topic
 
+ODOM_DDS = "nav_msgs::msg::dds_::Odometry_"
 IMU_DDS = "sensor_msgs::msg::dds_::Imu_"
 TEXT = string_topic("/text")
 STRING_DDS, STRING_HASH = TEXT.dds_type, TEXT.hash
@@ -104,6 +106,19 @@ def write_for_ever():
         os.write(1, line)
 
 
+def wake_for_ever(seconds: float):
+    never = threading.Event()
+    while True:
+        never.wait(seconds)
+
+
+def chatter(publisher):
+    number = 0
+    while True:
+        publisher.put(HEADER + string(f"{number}"))
+        number += 1
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sleep", type=float, default=0)
@@ -134,11 +149,19 @@ def main():
     parser.add_argument("--lose-at", type=int, help="lose a message before this answer, and send this one twice")
     parser.add_argument("--early", type=int, default=0, help="so many messages on /answer were published before anybody listened")
     parser.add_argument("--odd", action="store_true", help="publish a topic that nobody can subscribe to")
+    parser.add_argument("--odom-at", type=int, help="begin to publish /odom at this one")
+    parser.add_argument("--late", type=float, help="subscribe to /odom this many seconds after /imu; answer on /late")
+    parser.add_argument("--chatter", action="store_true", help="publish on /text without a pause")
+    parser.add_argument("--wall-timer", type=float, help="a thread that wakes each so many seconds")
+    parser.add_argument("--untraceable", action="store_true", help="nobody but root may trace it")
     arguments = parser.parse_args()
     if arguments.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if arguments.daemon:
         start_daemon()
+    if arguments.untraceable:
+        PR_SET_DUMPABLE = 4
+        assert ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
     settings = {
         "mode": "peer",
@@ -159,7 +182,9 @@ def main():
         answer.lose()
     odd = f"@ros2_lv/{domain}/{zid}/0/14/MP/%/%/ci_node/%odd%%name/{STRING_DDS}/{STRING_HASH}/::,100:,:,:,,"
     odd_token = session.liveliness().declare_token(odd) if arguments.odd else None
-    extra = Publisher(session, domain, TEXT.name, 12) if arguments.extra else None
+    has_text = arguments.extra or arguments.chatter
+    extra = Publisher(session, domain, TEXT.name, 12) if has_text else None
+    late = Publisher(session, domain, "/late", 14) if arguments.late else None
     timer = None if arguments.no_timer else Publisher(session, domain, "/timer", 11)
     odom = Publisher(session, domain, "/odom", 13) if arguments.odom else None
     shown = [0]
@@ -171,6 +196,8 @@ def main():
         count[0] += 1
         if number == 0 and not arguments.close_stdout:
             print(json.dumps({"first": payload.hex()}), flush=True)
+        if number == arguments.odom_at:
+            keep.append(Publisher(session, domain, "/odom", 13))
         if number == arguments.quit_at:
             os._exit(0)
         if number == arguments.crash_at:
@@ -225,7 +252,7 @@ def main():
         keep.append(kept)
 
     def hashes(dds):
-        return [CLOCK.hash] if dds == CLOCK.dds_type else [os.environ["IMU_HASH"]]
+        return [{CLOCK.dds_type: CLOCK.hash, IMU_DDS: os.environ["IMU_HASH"]}.get(dds, os.environ.get("ODOM_HASH"))]
 
     if arguments.farewell:
 
@@ -254,6 +281,13 @@ def main():
     if not arguments.deaf:
         subscribe(1, "/clock", CLOCK.dds_type, clock)
         subscribe(2, "/imu", IMU_DDS, lambda sample: executor.add(sample.payload.to_bytes()))
+    if late:
+        time.sleep(arguments.late)
+        subscribe(3, "/odom", ODOM_DDS, lambda _: late.put(HEADER + string("odom")))
+    if arguments.chatter:
+        threading.Thread(target=chatter, args=(extra,), daemon=True).start()
+    if arguments.wall_timer:
+        threading.Thread(target=wake_for_ever, args=(arguments.wall_timer,), daemon=True).start()
     print(json.dumps({"ready": str(zid)}), flush=True)
     if arguments.close_stdout:
         os.close(1)

@@ -19,7 +19,7 @@ DEMO = HOUSE / "testdata/demo.mcap"
 NODE = HOUSE / "tests/interop/ci_node.py"
 INPUT = "/imu"
 # Exit codes.
-DONE, USAGE, TIMEOUT, VERDICT, CHILD, INTERRUPTED = 0, 2, 4, 5, 6, 130
+DONE, FAILED, USAGE, TIMEOUT, VERDICT, CHILD, INTERRUPTED = 0, 1, 2, 4, 5, 6, 130
 # No run of these tests takes longer, on a machine with much else to do.
 PATIENCE = 60
 
@@ -80,24 +80,31 @@ class CaseRunner:
     """Runs cases in folders of their own."""
 
     def __init__(self, folder: Path, imu_hash: str):
-        self._folder, self._hash, self._number = folder, imu_hash, 0
+        self.folder, self.imu_hash, self._number = folder, imu_hash, 0
 
-    def start(self, *flags: str, command: list[str], end: str | None = "+1s") -> "Running":
+    def start(
+        self,
+        *flags: str,
+        command: list[str],
+        end: str | None = "+1s",
+        network: tuple[str, ...] = ("--isolated",),
+        prefix: tuple[str, ...] = (),
+    ) -> "Running":
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
         self._number += 1
-        folder = self._folder / f"case-{self._number}"
+        folder = self.folder / f"case-{self._number}"
         folder.mkdir()
-        own = ["--topics", INPUT, "--isolated", "--run-dir", folder / "run"]
+        own = ["--topics", INPUT, *network, "--run-dir", folder / "run"]
         own += ["--end", end] if end else []
         own += ["--junit", folder / "junit.xml", "--report", folder / "report.json"]
         own += ["--record", folder / "out.mcap", "--no-tui"]
-        words = [BINARY, DEMO, *own, *flags, "--", *command]
-        return Running([str(word) for word in words], folder, self._hash)
+        words = [*prefix, BINARY, DEMO, *own, *flags, *(["--", *command] if command else [])]
+        return Running([str(word) for word in words], folder, self.imu_hash)
 
     def __call__(
-        self, *flags: str, command: list[str], end: str | None = "+1s", timeout: float = PATIENCE
+        self, *flags: str, command: list[str], timeout: float = PATIENCE, **how
     ) -> Case:
-        with self.start(*flags, command=command, end=end) as running:
+        with self.start(*flags, command=command, **how) as running:
             return running.case(timeout)
 
 

@@ -36,23 +36,22 @@ pub(crate) fn watch<O>(
                 supervisor.interrupt(signal.unwrap_or(Exit::Interrupted));
             }
             recv(events) -> event => {
-                let happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
+                let mut happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
+                under_test.close_loops(&mut happened);
                 supervisor.take(&happened);
             }
             recv(under_test.ended) -> exit => match exit {
-                Ok(exit) => {
-                    supervisor.child_ended(&exit);
-                    under_test.reason.get_or_insert(exit.to_string());
-                }
+                Ok(exit) => supervisor.child_ended(&exit),
                 Err(_) => under_test.ended = never(),
             },
             recv(under_test.troubles) -> trouble => match trouble {
-                Ok(trouble) => {
-                    supervisor.is_troubled(&trouble);
-                    under_test.reason.get_or_insert(trouble.to_string());
-                }
+                Ok(trouble) => supervisor.is_troubled(&trouble),
                 Err(_) => under_test.troubles = never(),
             },
+            recv(under_test.time_is_up) -> _ => {
+                supervisor.fail(Exit::Timeout, under_test.too_long());
+                under_test.time_is_up = never();
+            }
             recv(draws) -> _ => {
                 progress.draw(run.followed.as_ref().map(Followed::view));
                 supervisor.look();
@@ -60,5 +59,7 @@ pub(crate) fn watch<O>(
         }
     }
     progress.finish();
+    let reason = supervisor.take_reason();
+    under_test.reason = under_test.reason.take().or(reason);
     supervisor.ended()
 }

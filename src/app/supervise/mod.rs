@@ -6,13 +6,14 @@ pub(crate) mod followed;
 pub(crate) mod join;
 pub(crate) mod other_publishers;
 pub(crate) mod resubscribers;
+mod rules;
 pub(crate) mod shallow_queues;
 pub(crate) mod shutdown;
 pub(crate) mod under_test;
 
 use bagplay::ci::child::ChildExit;
 use bagplay::ci::drive::Trouble;
-use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
+use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan};
 use bagplay::player::{Command, Gate, Pace, State, Transport};
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::{PathState, Session, WireEvent};
@@ -24,33 +25,12 @@ use awaited::{Awaited, Change};
 use followed::Followed;
 use other_publishers::OtherPublishers;
 use resubscribers::{Resubscribers, Return};
+pub(crate) use rules::Rules;
 use shallow_queues::{ShallowQueues, Stream};
-use under_test::exit_of;
+use under_test::verdict_of;
 
 /// An end that takes longer than this is explained: a subscriber takes no data, and zenoh cannot be interrupted.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
-
-/// What the user has requested for events on the network.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
-    /// What to do when the path to the network is lost.
-    pub(crate) on_disconnect: OnDisconnect,
-    /// How long to wait for subscribers.
-    pub(crate) wait_timeout: Duration,
-    /// Whether another publisher of `/clock` ends the run.
-    pub(crate) strict_clock: bool,
-}
-
-impl Rules {
-    /// The rules for a recording that is played.
-    pub(crate) fn of(args: &PlayArgs) -> Self {
-        Self {
-            on_disconnect: args.wire.on_disconnect,
-            wait_timeout: args.topics.wait_timeout,
-            strict_clock: args.clock.strict_clock,
-        }
-    }
-}
 
 /// What the main thread needs to know of a run.
 #[derive(Debug)]
@@ -103,12 +83,16 @@ pub(crate) struct Supervisor<'a> {
     resubscribers: Resubscribers,
     /// The path when it was last checked.
     path: PathState,
+    /// Since when there is no path; `None` if there is one.
+    pathless_since: Option<Time<Steady>>,
     other_publishers: OtherPublishers,
     shallow_queues: ShallowQueues,
     /// The pace for which the subscribers' queues were last checked.
     pace: Option<Pace>,
     /// Why the run ends; the first reason counts.
     ended: Option<Ended>,
+    /// The same in a sentence, for the reports of a run with verdicts.
+    reason: Option<String>,
     /// When to report that the end takes long.
     explains_at: Option<Time<Steady>>,
 }
@@ -126,10 +110,12 @@ impl<'a> Supervisor<'a> {
             awaited,
             resubscribers: Resubscribers::default(),
             path: run.network.initial_path,
+            pathless_since: None,
             other_publishers: OtherPublishers::default(),
             shallow_queues: ShallowQueues::default(),
             pace: None,
             ended: None,
+            reason: None,
             explains_at: None,
         };
         supervisor.check();
@@ -177,6 +163,7 @@ impl<'a> Supervisor<'a> {
     fn update_path(&mut self, path: PathState, now: Time<Steady>) {
         let before = std::mem::replace(&mut self.path, path);
         // A session that has just been opened has no path until its links are up, which is no loss.
+        self.pathless_since = (!path.is_up).then(|| self.pathless_since.unwrap_or(now));
         let has_lost = path.losses != before.losses || (before.is_up && !path.is_up);
         if has_lost {
             self.resubscribers.path_is_lost();
@@ -266,6 +253,12 @@ impl<'a> Supervisor<'a> {
             );
             self.end(Ended::failed(Exit::Timeout));
         }
+        if let (Some(since), Some(limit)) = (self.pathless_since, self.run.rules.path_limit)
+            && now.saturating_since(since) >= limit
+        {
+            let why = format!("no connection to the zenoh router for {limit}");
+            self.fail(Exit::Failed, why);
+        }
         self.check_queues(false);
         if let Some((followed, session)) = self.run.followed() {
             followed.look(session);
@@ -301,13 +294,28 @@ impl<'a> Supervisor<'a> {
     /// The program under test has ended before the end of the run.
     pub(crate) fn child_ended(&mut self, exit: &ChildExit) {
         tracing::error!("{exit}, before the end of the run");
+        self.reason.get_or_insert_with(|| exit.to_string());
         self.end(Ended::failed(Exit::Child));
     }
 
     /// The run cannot go on.
     pub(crate) fn is_troubled(&mut self, trouble: &Trouble) {
-        tracing::error!("{trouble}");
-        self.end(Ended::failed(exit_of(trouble)));
+        let (exit, why) = verdict_of(trouble, self.run.network);
+        self.fail(exit, why);
+    }
+
+    /// The run has failed for this reason.
+    pub(crate) fn fail(&mut self, exit: Exit, why: String) {
+        if self.ended.is_none() {
+            tracing::error!("{why}");
+            self.reason.get_or_insert(why);
+        }
+        self.end(Ended::failed(exit));
+    }
+
+    /// Why the run ends, in a sentence for its reports.
+    pub(crate) fn take_reason(&mut self) -> Option<String> {
+        self.reason.take()
     }
 
     /// The user quits the transport bar.

@@ -1,9 +1,15 @@
 //! [`UnderTest`]: what a run against a program under test watches besides the network.
 
+use std::time::Instant;
+
 use bagplay::ci::child::ChildExit;
-use bagplay::ci::drive::Trouble;
+use bagplay::ci::drive::{Desk, Trouble};
 use bagplay::cli::Exit;
+use bagplay::time::Duration;
+use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, never};
+
+use crate::app::network::Network;
 
 /// The events of a run against a program under test. Without one there are none.
 #[derive(Debug)]
@@ -12,8 +18,18 @@ pub(crate) struct UnderTest {
     pub(crate) ended: Receiver<ChildExit>,
     /// The run cannot go on.
     pub(crate) troubles: Receiver<Trouble>,
+    /// The longest time of the run has passed.
+    pub(crate) time_is_up: Receiver<Instant>,
+    /// That time.
+    pub(crate) longest: Duration,
     /// Why it ended, if that was the reason.
     pub(crate) reason: Option<String>,
+    /// What was sent, and what the run waits for.
+    pub(crate) desk: Option<Desk>,
+    /// The topics that are played and that nobody else publishes, by their names on the network.
+    pub(crate) played: Vec<String>,
+    /// What there is to say about the run.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Default for UnderTest {
@@ -21,15 +37,70 @@ impl Default for UnderTest {
         Self {
             ended: never(),
             troubles: never(),
+            time_is_up: never(),
+            longest: Duration::ZERO,
             reason: None,
+            desk: None,
+            played: Vec::new(),
+            notes: Vec::new(),
         }
     }
 }
 
-/// The exit code of a run that ends because of its trouble.
-pub(crate) fn exit_of(trouble: &Trouble) -> Exit {
+impl UnderTest {
+    /// Topics that the system under test begins to publish are not sent any more: its nodes would receive both. Takes the events
+    /// that say so.
+    pub(crate) fn close_loops(&mut self, events: &mut Vec<WireEvent>) {
+        let Some(desk) = &self.desk else {
+            return;
+        };
+        events.retain(|event| {
+            let WireEvent::ForeignPublisher { topics, node } = event else {
+                return true;
+            };
+            for topic in topics {
+                if self.played.contains(topic) && desk.mute(topic) {
+                    let at = desk.place().get();
+                    let note = format!(
+                        "{topic} is not played after {at}, because {node} began to publish it during the run"
+                    );
+                    tracing::warn!("{note}");
+                    self.notes.push(note);
+                }
+            }
+            false
+        });
+    }
+
+    /// The reason that a run gives that took too long.
+    pub(crate) fn too_long(&self) -> String {
+        let limit = self.longest;
+        let waits = self.desk.as_ref().and_then(Desk::waits_for);
+        let at = self.desk.as_ref().map(|desk| desk.place().get());
+        let at = at.map_or_else(String::new, |at| format!(", at {at} of the recording"));
+        let waits = waits.unwrap_or_else(|| "playback was under way".to_owned());
+        format!("the run took longer than {limit} (--timeout){at}: {waits}")
+    }
+}
+
+/// The exit code of a run that ends because of its trouble, and the reason. When the path to the network was lost, nothing is
+/// known of the program under test.
+pub(crate) fn verdict_of(trouble: &Trouble, network: &Network) -> (Exit, String) {
+    let (path, first) = (network.path(), network.initial_path);
+    let is_lost = !path.is_up || path.losses != first.losses;
+    match exit_of(trouble) {
+        Exit::Timeout if is_lost => {
+            let why = format!("the connection to the zenoh router was lost; after that, {trouble}");
+            (Exit::Failed, why)
+        }
+        exit => (exit, trouble.to_string()),
+    }
+}
+
+fn exit_of(trouble: &Trouble) -> Exit {
     match trouble {
-        Trouble::Missed(_) | Trouble::Unsettled(_) => Exit::Timeout,
+        Trouble::Missed(_) | Trouble::Unsettled(_) | Trouble::Restless { .. } => Exit::Timeout,
+        Trouble::Unstamped { .. } => Exit::Usage,
         Trouble::Panicked => Exit::Failed,
     }
 }

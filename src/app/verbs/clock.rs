@@ -38,6 +38,7 @@ pub(crate) fn run(
         },
         wait_timeout: Duration::ZERO,
         strict_clock: args.strict_clock,
+        path_limit: None,
     };
     let player = Player::new();
     let transport = player.transport();

@@ -6,6 +6,7 @@ use std::time::Duration as StdDuration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::muted::Muted;
 use super::place::Place;
 use super::spread::Spread;
 use super::state::{Asking, Hold, Stage, State};
@@ -22,35 +23,22 @@ pub(super) type Now = Box<dyn Fn() -> Time<Steady> + Send + Sync>;
 
 /// What has to come of what was sent. Cheap to clone.
 #[derive(Clone)]
-pub struct Desk(Arc<Shared>);
+pub struct Desk(pub(super) Arc<Shared>);
 
-struct Shared {
+pub(super) struct Shared {
     state: Mutex<State>,
-    changed: Condvar,
+    pub(super) changed: Condvar,
     gates: GateHandle,
-    now: Now,
+    pub(super) now: Now,
     place: Arc<Place>,
+    muted: Muted,
     troubles: Sender<Trouble>,
-}
-
-/// What the governor has to do next.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Task {
-    /// Wait until the processes have settled; then tell [`Desk::settled`] this number.
-    Settle(u64),
-    /// Nothing any more.
-    Over,
 }
 
 /// How many moments of a run are kept.
 const MOST_MOMENTS: usize = 8192;
 /// How many questions that were given up are kept.
 const MISSED_KEPT: usize = 100;
-/// How many processes that have ended are named.
-const GONE_KEPT: usize = 20;
-
-/// How often outputs that are held up are looked at, in nanoseconds.
-const HELD_UP: i64 = 1_000_000;
 
 impl Desk {
     /// A desk for a run whose player has these gates. Troubles come out of the channel; at most a few are kept.
@@ -71,13 +59,12 @@ impl Desk {
                 Hold::Nothing
             },
             is_sending: false,
-            // What a system still does after the run before is waited for as if it had been sent.
-            stirred: u64::from(drive.is_held),
+            stirred: 0,
             settled: 0,
             in_hand: InHand::default(),
             spread: Spread::default(),
             settling: SpanHistogram::default(),
-            given_up: 0,
+            unsettled: None,
             gone: Vec::new(),
             missed: Vec::new(),
             timeline: Timeline::default(),
@@ -91,6 +78,7 @@ impl Desk {
             gates,
             now: Box::new(now),
             place: Arc::new(Place::new(drive.start, !drive.is_held)),
+            muted: Muted::default(),
             troubles,
         };
         if drive.is_held {
@@ -115,11 +103,38 @@ impl Desk {
         for Answered { rule, question } in state.ledger.answered(topic, stamp, now) {
             state.became(Happened::Answer, rule, question, now);
         }
-        if state.lockstep {
-            // Whoever receives this output deals with it, too.
-            state.stirred += 1;
-        }
+        // Whoever receives this output deals with it, too.
+        state.stir(now, Some(topic));
         self.update(&state);
+    }
+
+    /// A message of this topic has come, and its stamp cannot be read: the run fails if a gate goes by it.
+    pub fn is_unstamped(&self, topic: &str, type_name: &str) {
+        let mut state = self.state();
+        let rule = state.ledger.needs_stamps_of(topic).map(ToString::to_string);
+        if let Some(rule) = rule.filter(|_| !state.has_failed()) {
+            let (topic, type_name) = (topic.to_owned(), type_name.to_owned());
+            let unstamped = Trouble::Unstamped {
+                rule,
+                topic,
+                type_name,
+            };
+            self.fail_with(&mut state, unstamped);
+        }
+    }
+
+    /// This topic is not sent any more, because the system under test publishes it itself. False if it was muted before.
+    pub fn mute(&self, topic: &str) -> bool {
+        self.0.muted.add(topic)
+    }
+
+    pub(super) fn is_muted(&self, topic: &str) -> bool {
+        self.0.muted.has(topic)
+    }
+
+    /// What the run waits for besides playback: the oldest question, and the thread that does not settle.
+    pub fn waits_for(&self) -> Option<String> {
+        self.state().waits_for((self.0.now)())
     }
 
     /// The run is not in lockstep after all. To be called before anything is sent.
@@ -131,7 +146,7 @@ impl Desk {
 
     /// Outputs are counted there before they are given to [`Desk::answered`]: a thread that waits with one in hand sleeps, and
     /// others may be behind it. To be called before anything is sent.
-    pub fn waits_for(&self, in_hand: InHand) {
+    pub fn looks_at(&self, in_hand: InHand) {
         self.state().in_hand = in_hand;
     }
 
@@ -142,8 +157,9 @@ impl Desk {
 
     /// Something else than a message of this run was sent to the processes: they deal with it, too.
     pub fn stirs(&self) {
+        let now = (self.0.now)();
         let mut state = self.state();
-        state.stirred += 1;
+        state.stir(now, None);
         self.update(&state);
     }
 
@@ -235,9 +251,10 @@ impl Desk {
 
     /// It has been sent: from now on the processes deal with it.
     pub(super) fn sent(&self) {
+        let now = (self.0.now)();
         let mut state = self.state();
         state.is_sending = false;
-        state.stirred += 1;
+        state.stir(now, None);
         self.update(&state);
     }
 
@@ -248,75 +265,13 @@ impl Desk {
         self.update(&state);
     }
 
-    /// Waits for the next task, and gives up questions whose time has come meanwhile.
-    pub(super) fn next_task(&self) -> Task {
-        let mut state = self.state();
-        loop {
-            if state.stage == Stage::Over {
-                return Task::Over;
-            }
-            self.give_up_overdue(&mut state);
-            let is_held_up = state.lockstep && !state.in_hand.is_empty();
-            if !state.is_settled() && !state.is_sending && !state.has_failed() && !is_held_up {
-                return Task::Settle(state.stirred);
-            }
-            let now = (self.0.now)();
-            if state.spread.until().is_some_and(|until| until <= now) {
-                state.spread.look(now);
-                self.update(&state);
-            }
-            let deadlines = [state.ledger.deadline(), state.spread.until()];
-            let deadline = deadlines.into_iter().flatten().min();
-            let deadline = deadline.filter(|_| !state.has_failed());
-            let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
-            // Nobody tells when the last one has been handed on.
-            let left = left.into_iter().chain(is_held_up.then_some(HELD_UP)).min();
-            state = if let Some(left) = left {
-                let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
-                let waited = self.0.changed.wait_timeout(state, left);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            } else {
-                let waited = self.0.changed.wait(state);
-                waited.unwrap_or_else(PoisonError::into_inner)
-            };
-        }
-    }
-
-    /// Gives up the questions whose time has come, while the governor waits for something else.
-    pub(super) fn look(&self) -> bool {
-        let mut state = self.state();
-        self.give_up_overdue(&mut state);
-        state.stage == Stage::Underway
-    }
-
-    /// The processes have dealt with this much, and it took so long.
-    pub(super) fn settled(&self, stirred: u64, took: Duration) {
-        let mut state = self.state();
-        // The thread that has one in hand slept, so it looked settled.
-        if state.in_hand.is_empty() || !state.lockstep {
-            state.settled = stirred;
-            state.settling.add(took);
-        }
-        self.update(&state);
-        drop(state);
-        self.0.changed.notify_all();
-    }
-
-    /// A process under test has ended.
-    pub(super) fn is_gone(&self, process: String) {
-        let mut state = self.state();
-        if state.gone.len() < GONE_KEPT {
-            state.gone.push(process);
-        }
-    }
-
     /// The run cannot go on: the gate stays closed.
     pub(super) fn fail(&self, trouble: Trouble) {
         let mut state = self.state();
         self.fail_with(&mut state, trouble);
     }
 
-    fn fail_with(&self, state: &mut State, trouble: Trouble) {
+    pub(super) fn fail_with(&self, state: &mut State, trouble: Trouble) {
         if state.stage == Stage::Underway {
             state.stage = Stage::Failed;
         }
@@ -326,17 +281,16 @@ impl Desk {
         self.0.changed.notify_all();
     }
 
-    fn give_up_overdue(&self, state: &mut State) {
+    pub(super) fn give_up_overdue(&self, state: &mut State) {
         let now = (self.0.now)();
         while let Some(missed) = state.ledger.overdue(now) {
             state.became(Happened::Miss, missed.rule, missed.question, now);
-            state.given_up += 1;
             if state.missed.len() < MISSED_KEPT {
                 state.missed.push(missed.clone());
             }
             let is_failure = match state.on_miss {
                 OnMiss::Fail => true,
-                OnMiss::Count(most) => state.given_up > most,
+                OnMiss::Count(most) => state.ledger.missed(missed.rule) > most,
             };
             if is_failure && !state.has_failed() {
                 self.fail_with(state, Trouble::Missed(missed));
@@ -346,7 +300,7 @@ impl Desk {
     }
 
     /// Opens or closes the gate. Called under the lock, so that the last change counts.
-    fn update(&self, state: &State) {
+    pub(super) fn update(&self, state: &State) {
         let is_pausing = state.spread.until().is_some();
         let is_free = !is_pausing && state.hold == Hold::Nothing && !state.has_failed();
         let may_go_on = state.ledger.is_open() && state.is_settled() && is_free;
@@ -361,7 +315,7 @@ impl Desk {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         let state = self.0.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }
@@ -376,8 +330,16 @@ impl std::fmt::Debug for Desk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ci::drive::tasks::Task;
     use crate::ci::gates::{Ledger, Limits};
     use crate::player::Player;
+
+    fn next_stirred(desk: &Desk) -> u64 {
+        match desk.next_task() {
+            Task::Settle(it) => it.stirred,
+            Task::Over => panic!("it has just begun"),
+        }
+    }
 
     #[test]
     fn processes_have_not_settled_while_an_output_is_held_up() {
@@ -390,16 +352,17 @@ mod tests {
             on_miss: OnMiss::Fail,
             lockstep: true,
             start: Time::ZERO,
+            is_held: false,
         };
         let player = Player::new();
         let now = player.transport();
         let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
         let in_hand = InHand::default();
-        desk.waits_for(in_hand.clone());
+        desk.looks_at(in_hand.clone());
         let may_go_on = || desk.state().is_settled();
         desk.sends(Time::ZERO, |_| ());
         desk.sent();
-        assert_eq!(desk.next_task(), Task::Settle(1));
+        assert_eq!(next_stirred(&desk), 1);
         // Its thread sleeps, so everything looks settled.
         let held = in_hand.hold();
         desk.settled(1, Duration::ZERO);
@@ -413,7 +376,7 @@ mod tests {
         assert_eq!(drained, Drained::CalledOff, "an output is still to come");
         desk.answered("/out", None);
         drop(held);
-        assert_eq!(desk.next_task(), Task::Settle(2));
+        assert_eq!(next_stirred(&desk), 2);
         desk.settled(2, Duration::ZERO);
         assert!(may_go_on());
         assert_eq!(desk.drain(StdDuration::ZERO, || false), Drained::Whole);

@@ -108,6 +108,7 @@ impl<O: Output> Output for Driven<O> {
         let at = self.played_at(time.saturating_add(-self.shift));
         let ticks = &mut self.ticks;
         self.desk.sends(at, |asking| {
+            asking.reached(time);
             for span in ticks.reached(at) {
                 asking.tick(span, at);
             }
@@ -127,6 +128,9 @@ impl<O: Output> Output for Driven<O> {
         let Some(topic) = self.topic(message.topic) else {
             return self.inner.message(message, occasion);
         };
+        if self.desk.is_muted(&topic.name) {
+            return Delivery::Dropped;
+        }
         self.desk.sends(at, |asking| {
             if asks {
                 let stamp = topic.stamp.and_then(|it| it.read(&message.payload));

@@ -4,7 +4,8 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
-use super::desk::{Desk, Task};
+use super::desk::Desk;
+use super::tasks::{Task, Unsettling};
 use super::waits::Trouble;
 use crate::ci::settle::{Settler, Unsettled};
 use crate::time::Duration;
@@ -17,7 +18,7 @@ const SLICE: StdDuration = StdDuration::from_millis(50);
 pub struct Waiting {
     /// Tells when the processes have settled.
     pub settler: Settler,
-    /// How long that may take, each time.
+    /// How long that may take, each time: from when something is sent until they have settled and nothing new has come.
     pub limit: Duration,
 }
 
@@ -32,6 +33,7 @@ impl Governor {
     /// Starts the thread. To be called before the player starts, and `waiting` is made when the processes under test have
     /// started.
     pub fn start(desk: &Desk, waiting: Option<Waiting>) -> io::Result<Self> {
+        desk.begins();
         let own = desk.clone();
         let named = std::thread::Builder::new().name("governor".into());
         let thread = named.spawn(move || govern(&own, waiting))?;
@@ -67,28 +69,29 @@ fn govern(desk: &Desk, mut waiting: Option<Waiting>) {
     let _guard = Guard(desk);
     // The pauses between two looks are short.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
-    if let Some(Waiting { settler, .. }) = &mut waiting
-        && let Err(error) = settler.mark()
-    {
-        desk.fail(Trouble::Unsettled(error.into()));
-        return;
-    }
     loop {
         match (desk.next_task(), &mut waiting) {
             (Task::Over, _) => return,
-            (Task::Settle(stirred), Some(waiting)) => match settle(desk, waiting) {
-                Ok(Some(took)) => desk.settled(stirred, took),
+            (Task::Settle(it), Some(waiting)) if it.is_restless && it.waited > waiting.limit => {
+                desk.is_restless(it.waited);
+            }
+            (Task::Settle(it), Some(waiting)) => match settle(desk, waiting, &it) {
+                Ok(Some(took)) => desk.settled(it.stirred, took),
                 Ok(None) => {}
                 Err(unsettled) => desk.fail(Trouble::Unsettled(unsettled)),
             },
-            (Task::Settle(stirred), None) => desk.settled(stirred, Duration::ZERO),
+            (Task::Settle(it), None) => desk.settled(it.stirred, Duration::ZERO),
         }
     }
 }
 
 /// Waits until the processes have settled, and marks that for what is sent next. `None`: the run does not wait any longer.
-fn settle(desk: &Desk, waiting: &mut Waiting) -> Result<Option<Duration>, Unsettled> {
-    let limit = StdDuration::from_nanos(u64::try_from(waiting.limit.as_nanos()).unwrap_or(0));
+fn settle(
+    desk: &Desk,
+    waiting: &mut Waiting,
+    of: &Unsettling,
+) -> Result<Option<Duration>, Unsettled> {
+    let (limit, before) = (waiting.limit.to_std(), of.waited.to_std());
     let mut spent = StdDuration::ZERO;
     loop {
         match waiting.settler.settle(SLICE) {
@@ -99,9 +102,12 @@ fn settle(desk: &Desk, waiting: &mut Waiting) -> Result<Option<Duration>, Unsett
                 waiting.settler.mark()?;
                 return Ok(Some((spent + settled.took).into()));
             }
-            Err(Unsettled::Limit { took, .. }) if spent + took < limit => {
+            Err(Unsettled::Limit {
+                thread, why, took, ..
+            }) if before + spent + took < limit => {
                 spent += took;
-                if !desk.look() {
+                let thread = thread.map_or_else(String::new, |thread| format!("{thread}: "));
+                if !desk.look(format!("{thread}{why}")) {
                     return Ok(None);
                 }
             }
@@ -111,7 +117,7 @@ fn settle(desk: &Desk, waiting: &mut Waiting) -> Result<Option<Duration>, Unsett
                 looks,
                 took,
             }) => {
-                let took = spent + took;
+                let took = before + spent + took;
                 return Err(Unsettled::Limit {
                     thread,
                     why,

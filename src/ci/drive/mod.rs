@@ -16,9 +16,11 @@
 mod desk;
 mod driven;
 mod governor;
+mod muted;
 mod place;
 mod spread;
 mod state;
+mod tasks;
 mod waits;
 
 pub use desk::Desk;

@@ -27,7 +27,8 @@ pub(super) struct State {
     pub(super) in_hand: InHand,
     pub(super) spread: Spread,
     pub(super) settling: SpanHistogram,
-    pub(super) given_up: u64,
+    /// Since when the processes have not settled; `None` if they have, or if the run does not wait for that.
+    pub(super) unsettled: Option<UnsettledSince>,
     pub(super) gone: Vec<String>,
     pub(super) missed: Vec<Missed>,
     pub(super) timeline: Timeline,
@@ -47,6 +48,18 @@ pub(super) enum Hold {
     Nothing,
 }
 
+/// What has happened since the processes had settled last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct UnsettledSince {
+    pub(super) at: Time<Steady>,
+    /// How many messages they have published.
+    pub(super) outputs: u64,
+    /// The topic of the last one.
+    pub(super) topic: String,
+    /// The thread that was in the way when it was last looked, and what it did.
+    pub(super) in_the_way: Option<String>,
+}
+
 /// How far a run has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
@@ -60,6 +73,45 @@ pub(super) enum Stage {
 impl State {
     pub(super) fn has_failed(&self) -> bool {
         self.stage != Stage::Underway
+    }
+
+    /// The processes have to deal with something: with what was sent, or with an output of `topic`.
+    pub(super) fn stir(&mut self, now: Time<Steady>, topic: Option<&str>) {
+        if !self.lockstep {
+            return;
+        }
+        self.stirred += 1;
+        let since = self.unsettled.get_or_insert_with(|| UnsettledSince {
+            at: now,
+            outputs: 0,
+            topic: String::new(),
+            in_the_way: None,
+        });
+        if let Some(topic) = topic {
+            since.outputs += 1;
+            if since.topic != topic {
+                topic.clone_into(&mut since.topic);
+            }
+        }
+    }
+
+    /// The processes have dealt with this much.
+    pub(super) fn settled(&mut self, stirred: u64) {
+        self.settled = stirred;
+        if self.is_settled() {
+            self.unsettled = None;
+        }
+    }
+
+    /// What the run waits for besides playback, in a clause.
+    pub(super) fn waits_for(&self, now: Time<Steady>) -> Option<String> {
+        let question = self.ledger.oldest(now).map(|missed| missed.to_string());
+        let unsettled = (self.unsettled.as_ref()).map(|since| match &since.in_the_way {
+            Some(thread) => format!("the program under test has not settled: {thread}"),
+            None => "the program under test has not settled".to_owned(),
+        });
+        let all: Vec<String> = question.into_iter().chain(unsettled).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -126,6 +178,11 @@ impl Asking<'_> {
         } else {
             self.state.spread.waits();
         }
+    }
+
+    /// The clock is shown at this time.
+    pub(super) fn reached(&mut self, time: Time<Ros>) {
+        self.state.ledger.reached(time);
     }
 
     /// The clock makes a step by this much.

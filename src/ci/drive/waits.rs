@@ -4,7 +4,8 @@ use crate::ci::gates::{Ledger, Missed, Tally};
 use crate::ci::report::Moment;
 use crate::ci::settle::Unsettled;
 use crate::ci::spans::SpanHistogram;
-use crate::time::{Ros, Time};
+use crate::time::{Duration, Ros, Time};
+use crate::untrusted::Foreign;
 
 /// What happens when a question is not answered in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -12,7 +13,7 @@ pub enum OnMiss {
     /// The run fails.
     #[default]
     Fail,
-    /// It is counted, and the run goes on. More than this many fail the run.
+    /// It is counted, and the run goes on. More than this many of one rule fail the run.
     Count(u64),
 }
 
@@ -41,6 +42,34 @@ pub enum Trouble {
     /// The processes do not settle.
     #[error("the program under test has {0}")]
     Unsettled(Unsettled),
+    /// The processes settle again and again, but before the run goes on they have published something: it would wait for ever.
+    #[error(
+        "the program under test has not settled after {:.1?}: {messages} messages came meanwhile, the last one of {}",
+        took.to_std(), Foreign::text(topic)
+    )]
+    Restless {
+        /// The topic of the last message.
+        topic: String,
+        /// How many messages came.
+        messages: u64,
+        /// How long the run has waited since it sent something.
+        took: Duration,
+    },
+    /// A gate goes by the stamps of a topic whose messages have none.
+    #[error(
+        "gate `{}` goes by stamp, but {} ({}) has no header.stamp that can be read: its type begins with none, or has no definition",
+        Foreign::text(rule),
+        Foreign::text(topic),
+        Foreign::text(type_name)
+    )]
+    Unstamped {
+        /// The rule.
+        rule: String,
+        /// The topic that answers.
+        topic: String,
+        /// Its type.
+        type_name: String,
+    },
     /// The thread that governs the run panicked: a defect of this program.
     #[error("the thread that governs the run panicked")]
     Panicked,

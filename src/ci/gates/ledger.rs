@@ -1,9 +1,8 @@
 //! [`Ledger`]: which questions are open, by all rules of a run.
 
-use std::fmt;
-
+use super::missed::{Missed, Refused};
 use super::open_questions::{Open, OpenQuestions, Question};
-use super::rule::{GateRule, Trigger};
+use super::rule::{GateRule, Matching, Trigger};
 use crate::ci::spans::SpanHistogram;
 use crate::time::{Duration, Ros, Steady, Time};
 
@@ -21,6 +20,8 @@ pub struct Limits {
 pub struct Ledger {
     gates: Vec<Gate>,
     limits: Limits,
+    /// The latest time that the system under test can know of: of all stamps, log times and clocks that were sent.
+    reached: Option<Time<Ros>>,
 }
 
 /// A rule, its open questions, and what has become of the others.
@@ -29,6 +30,8 @@ struct Gate {
     rule: GateRule,
     open: OpenQuestions,
     tally: Tally,
+    /// The last message of an output that answered nothing because of its stamp.
+    refused: Option<Refused>,
 }
 
 /// What has become of the questions of one rule.
@@ -40,8 +43,10 @@ pub struct Tally {
     pub answered: u64,
     /// Those that were given up.
     pub missed: u64,
-    /// Messages of the outputs that no open question wanted.
+    /// Messages of the outputs that no open question wanted: they came when none was open, or with an older stamp.
     pub unrequested: u64,
+    /// Messages of the outputs with a stamp that is later than everything that was sent; with [`Matching::Stamp`].
+    pub wrong_stamps: u64,
     /// From a question to its answer, in wall time.
     pub latency: SpanHistogram,
 }
@@ -55,49 +60,6 @@ pub struct Answered {
     pub question: Question,
 }
 
-/// A question that was not answered in time.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Missed {
-    /// The rule, by its place among those of the ledger.
-    pub rule: usize,
-    /// What was a question.
-    pub trigger: Trigger,
-    /// How long an answer was waited for.
-    pub within: Duration,
-    /// The number of the question among those of its rule, from 0.
-    pub number: u64,
-    /// The question.
-    pub question: Question,
-    /// The outputs of which messages are missing.
-    pub missing: Vec<String>,
-}
-
-impl fmt::Display for Missed {
-    /// One sentence that names the input.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let missing = self.missing.join(", ");
-        let Question {
-            log_time, stamp, ..
-        } = self.question;
-        match &self.trigger {
-            Trigger::Topic(topic) => {
-                write!(f, "message {} of {topic}, at {log_time}", self.number)?;
-                match stamp.filter(|stamp| *stamp != log_time) {
-                    Some(stamp) => write!(f, " with stamp {stamp},")?,
-                    None => write!(f, ",")?,
-                }
-            }
-            Trigger::Tick(span) => write!(
-                f,
-                "the step of the clock to {log_time} (step {} of {span}, counted from where playing starts)",
-                self.number
-            )?,
-        }
-        let within = self.within;
-        write!(f, " was not answered by {missing} within {within}")
-    }
-}
-
 impl Ledger {
     /// Without questions.
     pub fn new(rules: Vec<GateRule>, limits: Limits) -> Self {
@@ -105,11 +67,26 @@ impl Ledger {
             rule,
             open: OpenQuestions::default(),
             tally: Tally::default(),
+            refused: None,
         };
         Self {
             gates: rules.into_iter().map(gate).collect(),
             limits,
+            reached: None,
         }
+    }
+
+    /// The system under test is shown this time: as a clock, or as the time of a message.
+    pub fn reached(&mut self, time: Time<Ros>) {
+        self.reached = self.reached.max(Some(time));
+    }
+
+    /// The first rule that goes by the stamps of this topic.
+    pub fn needs_stamps_of(&self, topic: &str) -> Option<&GateRule> {
+        let mut rules = self.rules();
+        rules.find(|rule| {
+            rule.matching == Matching::Stamp && rule.outputs.iter().any(|it| it == topic)
+        })
     }
 
     /// The rules, in the order in which they were given.
@@ -131,6 +108,10 @@ impl Ledger {
     }
 
     fn ask(&mut self, question: Question, is_for: impl Fn(&Trigger) -> bool) {
+        self.reached(question.log_time);
+        if let Some(stamp) = question.stamp {
+            self.reached(stamp);
+        }
         for gate in self
             .gates
             .iter_mut()
@@ -151,7 +132,8 @@ impl Ledger {
     }
 
     /// A message of the system under test has come, with its `header.stamp` if its type has one. Returns the questions that
-    /// it completes.
+    /// it completes. A message that no open question wants is counted and answers none that is asked later. By stamp, the
+    /// system under test cannot know a stamp that is later than everything that was sent: such a message answers nothing.
     pub fn answered(
         &mut self,
         topic: &str,
@@ -159,19 +141,28 @@ impl Ledger {
         at: Time<Steady>,
     ) -> Vec<Answered> {
         let mut all = Vec::new();
+        let reached = self.reached;
         for (rule, gate) in self.gates.iter_mut().enumerate() {
             let Some(output) = gate.rule.outputs.iter().position(|it| it == topic) else {
                 continue;
             };
-            match gate.open.answer(output, stamp, gate.rule.matching) {
-                Some(done) => {
-                    for open in done {
-                        gate.tally.answer(&open, at);
-                        let question = open.question;
-                        all.push(Answered { rule, question });
-                    }
+            let stamp = stamp.filter(|_| gate.rule.matching == Matching::Stamp);
+            if let Some(stamp) = stamp.filter(|stamp| Some(*stamp) > reached) {
+                gate.tally.wrong_stamps += 1;
+                gate.refuse(topic, stamp, true, at);
+                continue;
+            }
+            let Some(done) = gate.open.answer(output, stamp, gate.rule.matching) else {
+                gate.tally.unrequested += 1;
+                if let Some(stamp) = stamp.filter(|_| gate.open.len() > 0) {
+                    gate.refuse(topic, stamp, false, at);
                 }
-                None => gate.tally.unrequested += 1,
+                continue;
+            };
+            for open in done {
+                gate.tally.answer(&open, at);
+                let question = open.question;
+                all.push(Answered { rule, question });
             }
         }
         all
@@ -197,6 +188,16 @@ impl Ledger {
         ends.min()
     }
 
+    /// The question that has been open for the longest time, as if it were given up at `now`.
+    pub fn oldest(&self, now: Time<Steady>) -> Option<Missed> {
+        let open = |(rule, gate): (usize, &Gate)| {
+            let within = now.saturating_since(gate.open.oldest()?.question.asked_at);
+            Some(gate.missed(rule, gate.open.oldest()?, within))
+        };
+        let all = self.gates.iter().enumerate().filter_map(open);
+        all.min_by_key(|missed| missed.question.asked_at)
+    }
+
     /// Gives up a question that was not answered by `now`. To be called until it returns `None`. A message that comes later
     /// answers the next question, unless the rule goes by stamps.
     pub fn overdue(&mut self, now: Time<Steady>) -> Option<Missed> {
@@ -206,14 +207,13 @@ impl Ledger {
             gates.find(|(_, gate)| gate.deadline(limits).is_some_and(|end| end <= now))?;
         let open = gate.open.give_up()?;
         gate.tally.missed += 1;
-        Some(Missed {
-            rule,
-            trigger: gate.rule.trigger.clone(),
-            within: gate.rule.within.unwrap_or(limits.within),
-            number: open.number,
-            question: open.question,
-            missing: OpenQuestions::missing_outputs(&open, &gate.rule),
-        })
+        let within = gate.rule.within.unwrap_or(limits.within);
+        Some(gate.missed(rule, &open, within))
+    }
+
+    /// How many questions of a rule were given up.
+    pub fn missed(&self, rule: usize) -> u64 {
+        self.gates.get(rule).map_or(0, |gate| gate.tally.missed)
     }
 
     /// What has become of the questions of each rule, in the order of the rules.
@@ -226,6 +226,28 @@ impl Ledger {
 }
 
 impl Gate {
+    fn missed(&self, rule: usize, open: &Open, within: Duration) -> Missed {
+        let refused = self.refused.clone();
+        Missed {
+            rule,
+            trigger: self.rule.trigger.clone(),
+            within,
+            number: open.number,
+            question: open.question,
+            missing: OpenQuestions::missing_outputs(open, &self.rule),
+            refused: refused.filter(|refused| refused.at >= open.question.asked_at),
+        }
+    }
+
+    fn refuse(&mut self, topic: &str, stamp: Time<Ros>, is_ahead: bool, at: Time<Steady>) {
+        self.refused = Some(Refused {
+            topic: topic.to_owned(),
+            stamp,
+            is_ahead,
+            at,
+        });
+    }
+
     fn deadline(&self, limits: Limits) -> Option<Time<Steady>> {
         let within = self.rule.within.unwrap_or(limits.within);
         let oldest = self.open.oldest()?;
@@ -334,6 +356,77 @@ mod tests {
         assert!(!ledger.is_drained());
         ledger.answered("/a", Some(stamp(40)), at(5));
         assert!(ledger.is_drained());
+    }
+
+    #[test]
+    fn what_comes_while_nothing_is_open_answers_nothing_later() {
+        let mut ledger = ledger(&["/in -> /a, /b"]);
+        for topic in ["/a", "/b", "/a", "/b", "/b"] {
+            ledger.answered(topic, None, at(0));
+        }
+        ledger.asked("/in", question(1, 1));
+        for topic in ["/a", "/a", "/a"] {
+            ledger.answered(topic, None, at(2));
+            assert!(!ledger.is_drained(), "/b has not answered");
+        }
+        ledger.answered("/b", None, at(3));
+        let of = |tally: Tally| (tally.answered, tally.unrequested, tally.wrong_stamps);
+        assert!(ledger.is_drained());
+        assert_eq!(of(tally(&ledger)), (1, 7, 0));
+    }
+
+    #[test]
+    fn a_stamp_that_is_later_than_everything_sent_answers_nothing_and_is_named() {
+        let mut ledger = ledger(&["/in -> /a by stamp", "/in -> /a"]);
+        ledger.asked("/in", question(10, 0));
+        ledger.answered("/a", Some(stamp(11)), at(1));
+        let tallies: Vec<Tally> = ledger.tallies().collect();
+        assert_eq!((tallies[0].answered, tallies[0].wrong_stamps), (0, 1));
+        assert_eq!((tallies[1].answered, tallies[1].wrong_stamps), (1, 0));
+        // A time that a node may know: the clock, or another topic.
+        ledger.reached(stamp(12));
+        ledger.asked("/other", question(15, 2));
+        ledger.answered("/a", Some(stamp(16)), at(3));
+        let missed = ledger.overdue(at(5000)).unwrap().to_string();
+        let said = "by /a within 5s; a message of /a has the wrong stamp 0.016000000, which is later than everything that was sent";
+        assert!(missed.ends_with(said), "{missed}");
+        ledger.asked("/in", question(20, 6000));
+        let missed = ledger.oldest(at(6100)).unwrap().to_string();
+        assert!(missed.ends_with("by /a within 0.1s"), "{missed}");
+        ledger.answered("/a", Some(stamp(15)), at(6001));
+        let missed = ledger.oldest(at(6100)).unwrap().to_string();
+        assert!(
+            missed.ends_with(
+                "0.015000000, which is earlier than that of the message that it should answer"
+            ),
+            "{missed}"
+        );
+        ledger.answered("/a", Some(stamp(20)), at(6002));
+        let tally = tally(&ledger);
+        assert_eq!(
+            (tally.answered, tally.unrequested, tally.wrong_stamps),
+            (1, 1, 2)
+        );
+    }
+
+    #[test]
+    fn the_rule_that_goes_by_the_stamps_of_a_topic_is_known() {
+        let ledger = ledger(&["/in -> /a", "/in -> /b, /c by stamp"]);
+        assert_eq!(ledger.needs_stamps_of("/a"), None);
+        let rule = ledger.needs_stamps_of("/c").map(ToString::to_string);
+        assert_eq!(rule.as_deref(), Some("/in -> /b, /c by stamp"));
+    }
+
+    #[test]
+    fn a_step_of_the_clock_without_an_answer_says_what_timers_may_do() {
+        let mut ledger = ledger(&["tick 20ms -> /a"]);
+        ledger.ticked(Duration::from_millis(20), question(20, 0));
+        let missed = ledger.overdue(at(5000)).unwrap().to_string();
+        assert!(
+            missed.contains("a timer with another phase")
+                && missed.ends_with("hint: --in-flight 2"),
+            "{missed}"
+        );
     }
 
     #[test]

@@ -20,10 +20,12 @@
 
 mod bursts;
 mod ledger;
+mod missed;
 mod open_questions;
 mod rule;
 
 pub use bursts::{Burst, Bursts};
-pub use ledger::{Answered, Ledger, Limits, Missed, Tally};
+pub use ledger::{Answered, Ledger, Limits, Tally};
+pub use missed::{Missed, Refused};
 pub use open_questions::Question;
 pub use rule::{GateRule, InvalidGate, Matching, Trigger};

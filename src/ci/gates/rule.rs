@@ -40,7 +40,8 @@ pub enum Matching {
     /// Questions are answered in the order in which they were asked.
     #[default]
     Count,
-    /// A message answers all questions whose stamp is not later than its own `header.stamp`.
+    /// A message answers all questions whose stamp is not later than its own `header.stamp`, unless that is later than
+    /// everything that was sent.
     Stamp,
 }
 

@@ -215,6 +215,22 @@ impl Outputs {
         self.inner.in_hand.clone()
     }
 
+    /// The topics whose messages begin with no stamp that could be read, with their types: the type begins with none, or no
+    /// definition of it was found.
+    pub fn unstamped(&self) -> Vec<(String, String)> {
+        let Some(subscriptions) = &self.subscriptions else {
+            return Vec::new();
+        };
+        let topics = subscriptions.topics().into_iter();
+        let unstamped = topics.filter(|topic| {
+            let definition = self.inner.known.get(topic.number);
+            definition.is_some_and(|it| it.stamp.is_none())
+        });
+        unstamped
+            .map(|topic| (topic.name.clone(), topic.type_name.clone()))
+            .collect()
+    }
+
     /// How many messages have been received.
     pub fn messages(&self) -> u64 {
         self.inner.state().digest.messages()

@@ -268,9 +268,17 @@ fn details(text: &mut Bounded, run: &RunRecord) {
     for gate in &run.gates {
         let latency = distribution(&gate.latency);
         let (answered, asked) = (count(gate.answered), count(gate.asked));
+        let said = [
+            (gate.unrequested, "not asked for"),
+            (gate.wrong_stamps, "with a wrong stamp"),
+        ];
+        let said = said.into_iter().filter(|(number, _)| *number > 0);
+        let said = said.map(|(number, what)| format!(", {} {what}", count(number)));
+        let extra: Vec<String> = said.collect();
+        let extra = extra.concat();
         fact(
             &format!("gate {}", code(&gate.rule)),
-            format!("{answered} of {asked} answered, {latency}"),
+            format!("{answered} of {asked} answered{extra}, {latency}"),
         );
     }
     if let Some(digest) = &run.digest {

@@ -26,7 +26,7 @@ pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
     OutputPublisher, OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Series, Spans,
-    SystemRecord, Unreceived,
+    SystemRecord, UnpromptedThread, Unreceived,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

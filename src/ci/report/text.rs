@@ -211,5 +211,8 @@ fn line_of_gate(gate: &GateRecord) -> String {
     if gate.unrequested > 0 {
         let _ = write!(text, ", {} not asked for", count(gate.unrequested));
     }
+    if gate.wrong_stamps > 0 {
+        let _ = write!(text, ", {} with a wrong stamp", count(gate.wrong_stamps));
+    }
     text + ", " + &distribution(&gate.latency)
 }

@@ -29,6 +29,7 @@
 //! Linux only: elsewhere a [`ThreadSet`] cannot be made.
 
 mod error;
+mod idle;
 mod look;
 mod members;
 mod proc_file;
@@ -39,6 +40,7 @@ mod thread_set;
 mod watched;
 
 pub use error::{LookError, Unsettled};
+pub use idle::{Idle, Unprompted};
 pub use look::{How, Look, MOST_THREADS, Named, Ran, Seen, State, ThreadId, Why};
 pub use members::Processes;
 pub use settler::{Settled, Settler};

@@ -58,7 +58,7 @@ pub struct CiArgs {
     /// How long a gate waits for an answer
     #[arg(long, value_name = "SPAN", default_value = "10", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub gate_timeout: Duration,
-    /// What an unanswered message does: `fail`, `count` or `count:MAX`
+    /// What an unanswered message does: `fail`, `count` or `count:MAX` (MAX for each gate)
     #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_on_miss, hide_short_help = true)]
     pub on_miss: OnMiss,
     /// Log time for which the clock goes on after the end of the recording
@@ -109,6 +109,9 @@ pub struct CiArgs {
     /// Folder for the files of the run
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub run_dir: Option<PathBuf>,
+    /// Longest wall time of the run with all its repetitions; after it the run has failed
+    #[arg(long, value_name = "SPAN", value_parser = parse_timeout, hide_short_help = true, allow_hyphen_values = true)]
+    pub timeout: Option<Duration>,
     /// How long CMD has to end when it is asked to
     #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub grace: Duration,
@@ -151,6 +154,7 @@ impl CiArgs {
             || self.update_golden
             || self.repeat.get() > 1
             || self.isolated
+            || self.timeout.is_some()
             || self.run_dir.is_some()
             || [&self.junit, &self.report, &self.markdown, &self.html]
                 .iter()
@@ -179,6 +183,14 @@ impl CiArgs {
         (self.update_golden && self.golden.is_none())
             .then_some("--update-golden replaces the recording of --golden, and there is none")
     }
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let span = parse_span(text).map_err(|error| error.to_string())?;
+    let is_long = span > Duration::ZERO;
+    is_long
+        .then_some(span)
+        .ok_or_else(|| "the timeout must be longer than zero".to_owned())
 }
 
 fn parse_on_miss(text: &str) -> Result<OnMiss, String> {

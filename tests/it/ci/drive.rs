@@ -297,26 +297,23 @@ fn alone(player: &Player) -> (Desk, Driven<Full>) {
         within: Duration::from_secs(60),
     };
     let drive = Drive {
-        ledger: Ledger::new(rules.clone(), limits),
+        ledger: Ledger::new(rules, limits),
         on_miss: OnMiss::Fail,
         lockstep: false,
         start: ros(1000),
         is_held: false,
     };
     let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
+    let out = around(Full, &desk);
+    (desk, out)
+}
+
+fn around<O>(inner: O, desk: &Desk) -> Driven<O> {
     let topics = vec![Some(DrivenTopic {
         name: "/a".into(),
         stamp: None,
     })];
-    let out = Driven::new(
-        Full,
-        desk.clone(),
-        topics,
-        &rules,
-        ros(1000),
-        Duration::ZERO,
-    );
-    (desk, out)
+    Driven::new(inner, desk.clone(), topics, &[], ros(1000), Duration::ZERO)
 }
 
 #[test]
@@ -341,6 +338,82 @@ fn an_output_belongs_to_the_time_at_which_playback_is() {
     assert_eq!(place(), ros(1050), "a refill does not move playback");
     out.message(&all[0], Occasion::Due);
     assert_eq!(place(), ros(1100));
+}
+
+#[test]
+fn the_limit_of_unanswered_messages_is_one_of_each_rule() {
+    let options = with(Pace::Max, ClockOptions::default());
+    let rules = ["/a -> /x within 20ms", "/a -> /y within 20ms"];
+    let run = |times: &[i64]| {
+        let on_miss = OnMiss::Count(2);
+        run(options.clone(), times, &rules, (1, on_miss), |_| None)
+    };
+    let counted = run(&[1000, 1100]);
+    assert_eq!(counted.drained, Drained::Whole, "{:?}", counted.troubles);
+    let missed = |run: &Run| -> Vec<u64> {
+        let tallies = run.desk.progress().tallies.into_iter();
+        tallies.map(|tally| tally.missed).collect()
+    };
+    assert_eq!(missed(&counted), [2, 2]);
+    let failed = run(&[1000, 1100, 1200]);
+    assert_eq!(failed.drained, Drained::Troubled);
+    assert!(missed(&failed).contains(&3));
+}
+
+#[test]
+fn a_topic_that_is_muted_is_not_sent_and_no_question() {
+    let player = Player::new();
+    let (desk, out) = alone(&player);
+    let sent = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&sent);
+    drop(out);
+    let mut out = around(Recording(move |_| *count.lock().unwrap() += 1), &desk);
+    let message = &messages(&[1000])[0];
+    assert!(desk.mute("/a"), "it was not muted before");
+    assert!(!desk.mute("/a"));
+    assert_eq!(out.message(message, Occasion::Due), Delivery::Dropped);
+    assert_eq!(*sent.lock().unwrap(), 0);
+    assert_eq!(desk.progress().tallies[0].asked, 0);
+    assert!(player.gates().closed().is_open());
+}
+
+#[test]
+fn answers_without_stamps_fail_a_run_whose_gate_needs_them() {
+    let player = Player::new();
+    let now = player.transport();
+    let limits = Limits {
+        in_flight: 1,
+        within: Duration::from_secs(60),
+    };
+    let rules = ["/a -> /out by stamp", "/a -> /other"];
+    let rules: Vec<GateRule> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    let drive = Drive {
+        ledger: Ledger::new(rules, limits),
+        on_miss: OnMiss::Count(u64::MAX),
+        lockstep: false,
+        start: ros(1000),
+    };
+    let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
+    desk.is_unstamped("/other", "std_msgs/msg/String");
+    assert!(troubles.try_recv().is_err());
+    desk.is_unstamped("/out", "std_msgs/msg/String");
+    let said = troubles.try_recv().unwrap().to_string();
+    let expected = "gate `/a -> /out by stamp` goes by stamp, but /out (std_msgs/msg/String) has no header.stamp";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(!player.gates().closed().is_open());
+}
+
+#[test]
+fn what_a_run_waits_for_is_said() {
+    let player = Player::new();
+    let (desk, out) = alone(&player);
+    drop(out);
+    assert_eq!(desk.waits_for(), None);
+    let mut out = around(Recording(|_| {}), &desk);
+    out.message(&messages(&[1000])[0], Occasion::Due);
+    let said = desk.waits_for().unwrap();
+    let expected = "message 0 of /a, at 1.000000000, was not answered by /out within ";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]

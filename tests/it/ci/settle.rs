@@ -5,10 +5,10 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
-use bagplay::ci::settle::{Named, Processes, Settled, Settler, Unsettled, Why};
+use bagplay::ci::settle::{Idle, Named, Processes, Settled, Settler, Unsettled, Why};
 
 use super::programs::{Program, compute};
-use crate::support::patience::PATIENCE;
+use crate::support::patience::{PATIENCE, until};
 
 fn tree(program: &Program) -> Settler {
     Settler::new(Processes::Tree(vec![program.id()]), &[]).unwrap()
@@ -217,4 +217,31 @@ fn a_thread_of_this_process_that_sends_is_waited_for() {
     }
     drop(send);
     sender.unwrap().join().unwrap();
+}
+
+/// The names of the threads that run without input, once as many windows have passed as are needed.
+fn unprompted(program: &Program) -> Vec<(String, f64)> {
+    let mut idle = Idle::watch(Processes::Tree(vec![program.id()])).unwrap();
+    let mut settler = tree(program);
+    let end = settler.threads().now() + Duration::from_millis(600);
+    until("half a second has passed", || {
+        idle.look().unwrap();
+        settler.threads().now() >= end
+    });
+    settler.mark().unwrap();
+    let found = idle.unprompted().into_iter();
+    found.map(|it| (it.thread.thread, it.per_second)).collect()
+}
+
+#[test]
+fn threads_that_run_without_input_are_named() {
+    let program = Program::start("loop 1");
+    until(
+        "the thread ran all the time",
+        || matches!(unprompted(&program).as_slice(), [(name, often)] if name == "a-loop" && *often >= 10.0),
+    );
+    let waits = Program::start("echo");
+    until("nothing runs in a program that waits", || {
+        unprompted(&waits).is_empty()
+    });
 }

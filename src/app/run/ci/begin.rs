@@ -7,7 +7,9 @@ use bagplay::bag::Bag;
 use bagplay::ci::child::{Child, Program};
 use bagplay::ci::drive::{Desk, DrivenTopic, Waiting};
 use bagplay::ci::isolation::{Isolation, RunFolder, sending_at_once};
-use bagplay::ci::outputs::{AmentIndex, Definitions, OutputOptions, Outputs, RecorderOptions};
+use bagplay::ci::outputs::{
+    AmentIndex, Definitions, OutputOptions, Outputs, RecorderOptions, Stamp,
+};
 use bagplay::ci::report::Pacing;
 use bagplay::ci::settle::{LookError, Processes, Settler};
 use bagplay::cli::{Exit, Plan, PlayArgs, SourceStamp};
@@ -71,10 +73,15 @@ pub(super) fn receive(
         session,
         options,
         move || place.of_arrival(),
-        move |arrival, stamp| answers.answered(&arrival.topic.name, stamp.time()),
+        move |arrival, stamp| {
+            if stamp == Stamp::Absent {
+                answers.is_unstamped(&arrival.topic.name, &arrival.topic.type_name);
+            }
+            answers.answered(&arrival.topic.name, stamp.time());
+        },
     );
     let outputs = outputs.or_exit(Exit::Failed)?;
-    desk.waits_for(outputs.in_hand());
+    desk.looks_at(outputs.in_hand());
     Ok(outputs)
 }
 
@@ -103,32 +110,45 @@ pub(super) fn start_child(
     Ok(Some((program, child)))
 }
 
-/// Tells when the processes under test have settled, if the run is to be in lockstep. The error is the reason why nothing
-/// can tell it here.
-pub(super) fn settler(
+/// The processes under test, as far as they are known.
+pub(super) fn processes(
     args: &PlayArgs,
     child: Option<&Child>,
     system: Option<&System>,
-) -> Result<Option<Waiting>, String> {
-    if !args.ci.lockstep {
-        return Ok(None);
-    }
+) -> Option<Processes> {
     let roots = child.map(Child::id).into_iter();
     let roots = roots.chain(system.map(System::root));
     let roots: Vec<u32> = roots.chain(args.ci.pid.clone()).collect();
-    let processes = match &args.ci.cgroup {
-        Some(folder) => Processes::Cgroup(folder.clone()),
-        None if roots.is_empty() => {
-            return Err("there is no program; name one after `--`, or with --pid".to_owned());
-        }
-        None => Processes::Tree(roots),
+    match &args.ci.cgroup {
+        Some(folder) => Some(Processes::Cgroup(folder.clone())),
+        None if roots.is_empty() => None,
+        None => Some(Processes::Tree(roots)),
+    }
+}
+
+/// Tells when the processes under test have settled, if the run is to be in lockstep, and what it cannot see. The error is the
+/// reason why nothing can tell it here.
+pub(super) fn settler(
+    args: &PlayArgs,
+    processes: Option<Processes>,
+) -> Result<Option<(Waiting, Option<String>)>, String> {
+    if !args.ci.lockstep {
+        return Ok(None);
+    }
+    let Some(processes) = processes else {
+        return Err("there is no program; name one after `--`, or with --pid".to_owned());
     };
     let settler = Settler::new(processes, &OWN_THREADS);
     let settler = settler.map_err(|error: LookError| error.to_string())?;
-    Ok(Some(Waiting {
-        settler,
-        limit: args.ci.settle_limit,
-    }))
+    let sees_sleeps = settler.threads().sees_sleeps();
+    let is_blind = !sees_sleeps.map_err(|error| error.to_string())?;
+    let note = is_blind.then(|| {
+        "--lockstep cannot see whether a thread of the program under test sleeps, because this user may not trace it: a callback \
+         that sleeps counts as done; hint: a gate, the user of the program, or kernel.yama.ptrace_scope=0"
+            .to_owned()
+    });
+    let limit = args.ci.settle_limit;
+    Ok(Some((Waiting { settler, limit }, note)))
 }
 
 /// Recorded topics that the system under test publishes, too, are not played: its nodes would receive both. Returns what to

@@ -2,7 +2,9 @@
 
 mod begin;
 mod bursts;
+mod drained;
 mod held;
+mod limit;
 mod once;
 mod ready;
 mod reset;
@@ -89,7 +91,7 @@ pub(crate) fn run(
         }
         played = happened.plan;
         last = Some(record);
-        if !is_worth_repeating {
+        if !is_worth_repeating || setup.time_limit.has_passed() {
             break;
         }
     }

@@ -10,17 +10,21 @@ use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
 use bagplay::ci::outputs::{Outputs, OutputsEnd};
 use bagplay::ci::report::{Check, Input, Pacing, SystemRecord};
+use bagplay::ci::settle::Unprompted;
 use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire, plural};
 use bagplay::player::{Command, Player};
+use bagplay::wire::Subscribed;
 use crossbeam_channel::never;
 
 use super::begin::{
-    clock_of_start, driven_topics, fall_back, pacing, receive, settler, start_child, wire_options,
+    clock_of_start, driven_topics, fall_back, pacing, processes, receive, settler, start_child,
+    wire_options,
 };
 use super::bursts::depths;
+use super::drained::drain;
 use super::held::System;
 use super::ready::{Ready, get_ready, needs_ros};
-use super::reset::{Reset, begin_on_system, drain, is_restless};
+use super::reset::{Reset, begin_on_system, is_restless};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -45,6 +49,10 @@ pub(super) struct Happened {
     pub(super) pacing: Pacing,
     pub(super) progress: Progress,
     pub(super) outputs: OutputsEnd,
+    /// Who published them.
+    pub(super) publishers: Vec<Subscribed>,
+    /// The threads of the program under test that ran before anything was sent, again and again.
+    pub(super) unprompted: Vec<Unprompted>,
     pub(super) recording: PathBuf,
     pub(super) child: Option<(Program, ChildEnd)>,
     /// The system that stays, and what is known of it.
@@ -96,7 +104,7 @@ fn start<'a>(
     let isolation = (args.ci.isolated && system.is_none()).then(Isolation::new);
     let adapt = |options| wire_options(args, isolation, system, options);
     let mut network = Network::join(&args.wire, adapt)?;
-    begin(&network, Rules::of(args), plan)?;
+    begin(&network, Rules::of_ci(args), plan)?;
     let hints = Hints::new(args, plan, setup.bag.topics());
     let out = network.advertise(args, setup.bag, plan, &hints)?;
     let player = Player::new();
@@ -122,13 +130,17 @@ fn start<'a>(
         under_test: UnderTest {
             ended: ended.unwrap_or_else(never),
             troubles,
-            reason: None,
+            time_is_up: setup.time_limit.passes(),
+            longest: setup.time_limit.span(),
+            desk: Some(desk.clone()),
+            ..UnderTest::default()
         },
         rest: Rest {
             args,
             recording,
             pacing: pacing(args, args.ci.lockstep),
             notes: Vec::new(),
+            unprompted: Vec::new(),
             outputs,
             system: system.map(|system| (system, system.begins(clock_of_start(plan)))),
             program: system.map(|_| Program::new(args.ci.command.clone(), folder)),
@@ -159,12 +171,22 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     if let Some((_, record)) = &rest.system {
         tracing::info!("{}", record.sentence());
     }
+    let running_child = child.as_ref().map(|(_, child)| child);
+    let processes = processes(args, running_child, setup.system);
     let Ready {
         notes,
+        unprompted,
         overflows,
         refused,
-    } = get_ready(setup, &network, &mut plan, &rest.outputs, &under_test);
+    } = get_ready(
+        setup,
+        &network,
+        &mut plan,
+        (&rest.outputs, processes.clone()),
+        &mut under_test,
+    );
     rest.say(notes);
+    rest.unprompted = unprompted;
     if let Some((ended, reason)) = refused {
         tracing::error!("{reason}");
         under_test.reason = Some(reason);
@@ -175,9 +197,11 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     if args.ci.spread {
         desk.spread(depths(&overflows));
     }
-    let running_child = child.as_ref().map(|(_, child)| child);
-    let waiting = match settler(args, running_child, setup.system) {
-        Ok(waiting) => waiting,
+    let waiting = match settler(args, processes) {
+        Ok(waiting) => waiting.map(|(waiting, note)| {
+            rest.say(note);
+            waiting
+        }),
         Err(why) => {
             rest.say([fall_back(&mut plan, args, &why)]);
             desk.without_lockstep();
@@ -192,7 +216,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let topics = driven_topics(setup.bag, &plan);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
     let (source, reach) = source(setup.bag, &plan, args.time.read_ahead, &player);
-    if let Some(ended) = is_restless(setup, &desk, &mut under_test) {
+    if let Some(ended) = is_restless(setup, &network, &desk, &mut under_test) {
         let reason = under_test.reason.take();
         let happened = rest.finish(plan, &network, &desk, child, (ended, reason));
         drop(governor);
@@ -204,7 +228,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let run = Run {
-        rules: Rules::of(args),
+        rules: Rules::of_ci(args),
         plan: &plan,
         hints: &Hints::new(args, &plan, setup.bag.topics()),
         streams: Vec::new(),
@@ -214,7 +238,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         signals: setup.signals.clone(),
         followed: None,
     };
-    let begun = begin_on_system(setup, &desk, folder, &plan, &mut under_test);
+    let begun = begin_on_system(setup, (&network, &desk), folder, &plan, &mut under_test);
     let watched = if let Some(ended) = rest.begins(begun) {
         // A player that has already stopped is fine.
         let _ = run.transport.send(Command::Stop);
@@ -226,8 +250,10 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let (report, out, ended) = shutdown::join(&run, running, Ok(watched))?;
     let (mut ended, unsent_bytes) = shutdown::drain(&run, ended);
     if ended.how == Ending::End {
-        ended = drain(setup, &desk, &mut under_test, "everything was answered");
+        let before = "everything was answered";
+        ended = drain(setup, &network, &desk, &mut under_test, before);
     }
+    rest.notes.append(&mut under_test.notes);
     if ended.how == Ending::End && !report.reached_end {
         ended.how = Ending::Stopped;
     }
@@ -254,6 +280,7 @@ struct Rest<'a> {
     recording: PathBuf,
     pacing: Pacing,
     notes: Vec<String>,
+    unprompted: Vec<Unprompted>,
     outputs: Outputs,
     system: Option<(&'a System, SystemRecord)>,
     /// The program of that system.
@@ -287,6 +314,7 @@ impl Rest<'_> {
         (ended, reason): (Ended, Option<String>),
     ) -> Happened {
         let inputs = inputs(network, &plan);
+        let publishers = self.outputs.subscribed();
         let outputs = self.outputs.finish();
         let grace = self.args.ci.grace.to_std();
         let child = child.map(|(program, child)| (program, child.end(grace)));
@@ -314,6 +342,8 @@ impl Rest<'_> {
             pacing: self.pacing,
             progress: desk.progress(),
             outputs,
+            publishers,
+            unprompted: self.unprompted,
             recording: self.recording,
             child,
             system,

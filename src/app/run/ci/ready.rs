@@ -1,18 +1,22 @@
 //! Waits until the system under test is there: the subscribers and publishers that a run needs, before anything is sent.
 
 use std::collections::BTreeSet;
-use std::time::{Duration as StdDuration, Instant};
+use std::time::Duration as StdDuration;
 
 use bagplay::bag::TopicId;
 use bagplay::ci::child::ChildExit;
-use bagplay::ci::gates::Trigger;
+use bagplay::ci::drive::Trouble;
+use bagplay::ci::gates::{Matching, Trigger};
 use bagplay::ci::outputs::Outputs;
+use bagplay::ci::settle::{Idle, Processes, Unprompted};
 use bagplay::cli::{Ending, Exit, Plan, PlayArgs};
+use bagplay::time::Duration;
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::{Receiver, select};
 
 use super::begin::close_loops;
 use super::bursts::{self, Overflow};
+use super::limit::{Deadline, TimeLimit};
 use super::setup::Setup;
 use crate::app::failure::Failure;
 use crate::app::network::Network;
@@ -21,7 +25,7 @@ use crate::app::supervise::under_test::UnderTest;
 
 /// The time between two looks at the graph.
 const LOOK: StdDuration = StdDuration::from_millis(20);
-/// If no topic is named, the system under test counts as complete when no node has joined for this long.
+/// The system under test counts as complete when no node has joined, and none has declared anything, for this long.
 const QUIET: StdDuration = StdDuration::from_millis(500);
 /// How long the player of an earlier run on the same system may still be seen.
 const FORMER: StdDuration = StdDuration::from_secs(5);
@@ -41,6 +45,19 @@ struct Awaited {
     after_another: bool,
 }
 
+/// What is looked at while they are waited for.
+struct With<'a> {
+    pub(super) network: &'a Network,
+    pub(super) outputs: &'a Outputs,
+    /// The processes under test, if they are known.
+    pub(super) processes: Option<Processes>,
+    /// How long they are waited for.
+    pub(super) limit: StdDuration,
+    pub(super) time_limit: &'a TimeLimit,
+    pub(super) signals: &'a Receiver<Exit>,
+    pub(super) ended: &'a Receiver<ChildExit>,
+}
+
 /// Why a run does not begin.
 #[derive(Debug)]
 enum NotReady {
@@ -52,13 +69,20 @@ enum NotReady {
     NotReceived(String),
     /// Not all are there in time.
     Missing(String),
+    /// There is no connection to the network.
+    Pathless,
+    /// The longest time of the run has passed. What was missing.
+    TooLong(Duration, String),
+    /// A gate goes by the stamps of a topic that has none.
+    Unstamped(Box<Trouble>),
 }
 
 /// What was found when the system under test was there.
-#[derive(Debug)]
 pub(super) struct Ready {
     /// What is to be said.
     pub(super) notes: Vec<String>,
+    /// The threads of the program under test that ran meanwhile, again and again.
+    pub(super) unprompted: Vec<Unprompted>,
     pub(super) overflows: Vec<Overflow>,
     /// How the run ends before its beginning, and why.
     pub(super) refused: Option<(Ended, String)>,
@@ -69,16 +93,26 @@ pub(super) fn get_ready(
     setup: &Setup<'_>,
     network: &Network,
     plan: &mut Plan,
-    outputs: &Outputs,
-    under_test: &UnderTest,
+    (outputs, processes): (&Outputs, Option<Processes>),
+    under_test: &mut UnderTest,
 ) -> Ready {
     let args = setup.args;
     let limit = args.topics.wait_timeout.to_std();
-    let ends = (setup.signals, &under_test.ended);
-    let ready = Awaited::of(args, plan).wait(network, outputs, limit, ends);
-    let mut notes = Vec::new();
-    let looked = ready.and_then(|()| {
+    let ready = Awaited::of(args, plan).wait(&With {
+        network,
+        outputs,
+        processes,
+        limit,
+        time_limit: &setup.time_limit,
+        signals: setup.signals,
+        ended: &under_test.ended,
+    });
+    let (mut notes, mut unprompted) = (Vec::new(), Vec::new());
+    let looked = ready.and_then(|ran| {
+        unprompted = ran;
+        check_stamps(args, outputs)?;
         notes = close_loops(network, plan);
+        under_test.played = plan.chosen.iter().map(|one| one.name.clone()).collect();
         bursts::overflows(setup, plan, network).map_err(NotReady::Interrupted)
     });
     let overflows = looked.as_deref().unwrap_or_default();
@@ -86,16 +120,15 @@ pub(super) fn get_ready(
     let (overflows, refused) = match looked {
         Ok(overflows) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
             let why = "a subscriber cannot keep the messages of a burst (--strict)";
-            (
-                overflows,
-                Some((Ended::failed(Exit::Usage), why.to_owned())),
-            )
+            let ended = Ended::failed(Exit::Usage);
+            (overflows, Some((ended, why.to_owned())))
         }
         Ok(overflows) => (overflows, None),
         Err(not_ready) => (Vec::new(), Some(not_ready.ended(limit))),
     };
     Ready {
         notes,
+        unprompted,
         overflows,
         refused,
     }
@@ -135,43 +168,52 @@ impl Awaited {
         }
     }
 
-    /// Waits until they are there, for `limit` at most.
-    fn wait(
-        &self,
-        network: &Network,
-        outputs: &Outputs,
-        limit: StdDuration,
-        (signals, ended): (&Receiver<Exit>, &Receiver<ChildExit>),
-    ) -> Result<(), NotReady> {
-        let deadline = Deadline::after(limit);
+    /// Waits until they are there, and until no node has joined or declared anything for a while: one that subscribes to
+    /// several topics does it one after the other. Returns the threads that ran meanwhile.
+    fn wait(&self, with: &With<'_>) -> Result<Vec<Unprompted>, NotReady> {
+        let deadline = Deadline::after(with.limit);
+        let is_named = !self.inputs.is_empty() || !self.outputs.is_empty();
+        let time_is_up = with.time_limit.passes();
         let mut joined = Joined::default();
         let former = Deadline::after(FORMER);
         loop {
-            let missing = self.missing(network, outputs);
+            let missing = self.missing(with.network, with.outputs);
             // Its topics would be taken for topics that the system publishes itself.
-            let has_former = self.after_another && network.publisher(CLOCK).is_some();
-            if has_former && !former.has_passed() {
+            let has_former = self.after_another
+                && with.network.publisher(CLOCK).is_some()
+                && !former.has_passed();
+            if has_former {
                 joined = Joined::default();
-            } else if missing.is_none() && (!self.anybody || joined.is_quiet(network)) {
-                return Ok(());
             }
-            let mut refused = outputs.not_received().into_iter();
+            let has_all = missing.is_none() && with.network.path().is_up && !has_former;
+            if has_all && (!(is_named || self.anybody) || joined.is_quiet(with)) {
+                return Ok(joined.unprompted());
+            }
+            let mut refused = with.outputs.not_received().into_iter();
             if let Some(one) = refused.find(|it| self.outputs.contains(&it.topic)) {
                 let (topic, node) = (Foreign::text(&one.topic), Foreign::text(&one.node));
                 let why = format!("{topic} by {node} is not received: {}", one.why);
                 return Err(NotReady::NotReceived(why));
             }
+            let missing = missing.unwrap_or_else(|| "other nodes keep joining".to_owned());
             if deadline.has_passed() {
-                let missing = missing.unwrap_or_else(|| "other nodes keep joining".to_owned());
-                return Err(NotReady::Missing(missing));
+                return match has_all {
+                    _ if !with.network.path().is_up => Err(NotReady::Pathless),
+                    // Those that are named are there.
+                    true if is_named => Ok(Vec::new()),
+                    _ => Err(NotReady::Missing(missing)),
+                };
             }
             select! {
-                recv(signals) -> exit => {
+                recv(with.signals) -> exit => {
                     return Err(NotReady::Interrupted(exit.unwrap_or(Exit::Interrupted)));
                 }
-                recv(ended) -> exit => if let Ok(exit) = exit {
+                recv(with.ended) -> exit => if let Ok(exit) = exit {
                     return Err(NotReady::Ended(exit));
                 },
+                recv(time_is_up) -> _ => {
+                    return Err(NotReady::TooLong(with.time_limit.span(), missing));
+                }
                 default(LOOK) => {}
             }
         }
@@ -198,35 +240,34 @@ impl Awaited {
     }
 }
 
-/// The nodes that have joined, and when the last one did.
+/// The nodes that have joined, when the last one did, and what has run since then.
 #[derive(Default)]
 struct Joined {
     nodes: (Vec<String>, usize),
     since: Option<Deadline>,
+    idle: Option<Idle>,
 }
 
 impl Joined {
     /// Whether no node has joined for a while. Each call looks at the graph.
-    fn is_quiet(&mut self, network: &Network) -> bool {
-        let nodes = network.joined();
+    fn is_quiet(&mut self, with: &With<'_>) -> bool {
+        let nodes = with.network.joined();
         if nodes != self.nodes || self.since.is_none() {
             self.nodes = nodes;
             self.since = Some(Deadline::after(QUIET));
+            // Where threads cannot be looked at, nothing is said of them.
+            let processes = with.processes.clone();
+            self.idle = processes.and_then(|them| Idle::watch(them).ok());
+        }
+        if self.idle.as_mut().is_some_and(|idle| idle.look().is_err()) {
+            self.idle = None;
         }
         self.since.as_ref().is_some_and(Deadline::has_passed)
     }
-}
 
-struct Deadline(Instant, StdDuration);
-
-impl Deadline {
-    #[expect(clippy::disallowed_methods, reason = "the rim of the program")]
-    fn after(span: StdDuration) -> Self {
-        Self(Instant::now(), span)
-    }
-
-    fn has_passed(&self) -> bool {
-        self.0.elapsed() >= self.1
+    fn unprompted(&self) -> Vec<Unprompted> {
+        let idle = self.idle.as_ref();
+        idle.map_or_else(Vec::new, Idle::unprompted)
     }
 }
 
@@ -248,8 +289,37 @@ impl NotReady {
                 let why = format!("not ready within {limit} s: {who}; hint: --wait-timeout");
                 (Ended::failed(Exit::Timeout), why)
             }
+            Self::Pathless => {
+                let why = format!("no connection to the zenoh router within {limit} s");
+                (Ended::failed(Exit::Failed), why)
+            }
+            Self::TooLong(span, missing) => {
+                let why = format!(
+                    "the run took longer than {span} (--timeout), before anything was sent: {missing}"
+                );
+                (Ended::failed(Exit::Timeout), why)
+            }
+            Self::Unstamped(trouble) => (Ended::failed(Exit::Usage), trouble.to_string()),
         }
     }
+}
+
+/// A gate that goes by the stamps of a topic whose type has none. The types of all outputs are known when they are there.
+fn check_stamps(args: &PlayArgs, outputs: &Outputs) -> Result<(), NotReady> {
+    let unstamped = outputs.unstamped();
+    let mut rules = args.ci.gate.iter();
+    let found = rules.find_map(|rule| {
+        let is_answer = |(topic, _): &&(String, String)| rule.outputs.contains(topic);
+        let found = unstamped.iter().find(is_answer)?;
+        (rule.matching == Matching::Stamp).then(|| (rule.to_string(), found.clone()))
+    });
+    found.map_or(Ok(()), |(rule, (topic, type_name))| {
+        Err(NotReady::Unstamped(Box::new(Trouble::Unstamped {
+            rule,
+            topic,
+            type_name,
+        })))
+    })
 }
 
 /// The usage error of flags that need a network of ROS 2 nodes.

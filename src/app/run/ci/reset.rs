@@ -4,17 +4,19 @@
 use std::time::Duration as StdDuration;
 
 use bagplay::ci::child::{Child, ChildExit};
-use bagplay::ci::drive::{Desk, Drained};
+use bagplay::ci::drive::Desk;
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::report::{Check, Kind};
 use bagplay::cli::{Ending, Exit, Plan};
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::{after, select};
 
+use super::drained::drain;
 use super::held::System;
 use super::setup::Setup;
+use crate::app::network::Network;
 use crate::app::supervise::Ended;
-use crate::app::supervise::under_test::{UnderTest, exit_of};
+use crate::app::supervise::under_test::UnderTest;
 
 /// The time between TERM and KILL for a command that took too long.
 const GRACE: StdDuration = StdDuration::from_secs(1);
@@ -26,6 +28,7 @@ const CHECK: &str = "the system is reset";
 struct Beginning<'a> {
     setup: &'a Setup<'a>,
     system: &'a System,
+    network: &'a Network,
     desk: &'a Desk,
     folder: &'a RunFolder,
 }
@@ -34,11 +37,12 @@ struct Beginning<'a> {
 /// clock. `Some`: how the run ends, because it cannot begin.
 pub(super) fn is_restless(
     setup: &Setup<'_>,
+    network: &Network,
     desk: &Desk,
     under_test: &mut UnderTest,
 ) -> Option<Ended> {
     setup.system?;
-    let rests = drain(setup, desk, under_test, "the run began");
+    let rests = drain(setup, network, desk, under_test, "the run began");
     desk.starts();
     (rests.how != Ending::End).then_some(rests)
 }
@@ -46,7 +50,7 @@ pub(super) fn is_restless(
 /// Begins a run on a system that stays; `None` without one. To be called when the player has started.
 pub(super) fn begin_on_system(
     setup: &Setup<'_>,
-    desk: &Desk,
+    (network, desk): (&Network, &Desk),
     folder: &RunFolder,
     plan: &Plan,
     under_test: &mut UnderTest,
@@ -55,6 +59,7 @@ pub(super) fn begin_on_system(
     let beginning = Beginning {
         setup,
         system,
+        network,
         desk,
         folder,
     };
@@ -116,7 +121,7 @@ impl Beginning<'_> {
     }
 
     fn settle(&self, under_test: &mut UnderTest, before: &str) -> Ended {
-        drain(self.setup, self.desk, under_test, before)
+        drain(self.setup, self.network, self.desk, under_test, before)
     }
 
     /// Runs one command to its end.
@@ -169,34 +174,4 @@ enum Stop {
     Signal(Exit),
     /// The program under test has ended.
     SystemEnded(ChildExit),
-}
-
-/// Waits until everything that was sent is dealt with. `before` is what has not come yet meanwhile.
-pub(super) fn drain(
-    setup: &Setup<'_>,
-    desk: &Desk,
-    under_test: &mut UnderTest,
-    before: &str,
-) -> Ended {
-    let quiet = setup.args.ci.settle.to_std();
-    let mut ended = Ended::NORMAL;
-    let drained = desk.drain(quiet, || {
-        if let Ok(exit) = setup.signals.try_recv() {
-            let how = Ending::Interrupted;
-            ended = Ended { how, exit };
-        } else if let Ok(exit) = under_test.ended.try_recv() {
-            tracing::error!("{exit}, before {before}");
-            under_test.reason.get_or_insert(exit.to_string());
-            ended = Ended::failed(Exit::Child);
-        }
-        ended.how != Ending::End
-    });
-    if drained == Drained::Troubled
-        && let Ok(trouble) = under_test.troubles.try_recv()
-    {
-        tracing::error!("{trouble}");
-        under_test.reason.get_or_insert(trouble.to_string());
-        ended = Ended::failed(exit_of(&trouble));
-    }
-    ended
 }

@@ -26,9 +26,6 @@ pub(crate) fn command_line(
         let error = anyhow!("{file} has {count} cases; hint: play suite {file} runs all of them");
         return Err(Failure::new(Exit::Usage, error));
     };
-    if case.timeout.is_some() {
-        tracing::warn!("the timeout of a scenario is a limit of play suite: this run has none");
-    }
     let run_dir = run_dir.map_or(Path::new("."), PathBuf::as_path);
     // The words were read once, to find the scenario among them.
     let given = Given::read(given).or_exit(Exit::Usage)?;
@@ -40,6 +37,9 @@ pub(crate) fn command_line(
         (case.command, case.env) = (Vec::new(), BTreeMap::new());
     }
     let mut words = case.words(run_dir, &[]);
+    if let Some(timeout) = case.timeout.filter(|_| !given.flags.contains("timeout")) {
+        words.insert(0, format!("--timeout={}", timeout.as_secs_f64()).into());
+    }
     let command = words.iter().position(|word| word == "--");
     let command = words.split_off(command.unwrap_or(words.len()));
     let words = words.into_iter().chain(given.words).chain(command);
@@ -103,6 +103,21 @@ mod tests {
         assert!(played.ci.update_golden && played.ci.golden.is_some());
         assert_eq!(played.bags, [Path::new("other.mcap")]);
         assert_eq!(played.ci.command, ["x", "--scenario", "y"]);
+    }
+
+    #[test]
+    fn the_timeout_of_a_scenario_is_that_of_its_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.toml");
+        std::fs::write(&file, "bags = 'a.mcap'\ntimeout = '2m'").unwrap();
+        let timeout = |given: &[&str]| {
+            let given = ["play"].iter().chain(given).map(OsString::from);
+            let cli = command_line(&file, None, given).unwrap();
+            cli.play.ci.timeout.unwrap().as_secs_f64()
+        };
+        assert!((timeout(&[]) - 120.0).abs() < 1e-9);
+        assert!((timeout(&["--timeout", "3"]) - 3.0).abs() < 1e-9);
+        assert!((timeout(&["--timeout=1.5"]) - 1.5).abs() < 1e-9);
     }
 
     #[test]

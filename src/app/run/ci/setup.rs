@@ -13,6 +13,7 @@ use bagplay::untrusted::Foreign;
 use crossbeam_channel::Receiver;
 
 use super::held::System;
+use super::limit::TimeLimit;
 use crate::app::log::LogTarget;
 
 /// What all repetitions of a run have in common.
@@ -25,6 +26,7 @@ pub(super) struct Setup<'a> {
     pub(super) log_target: &'a LogTarget,
     /// The system under test, if it is not started and ended here.
     pub(super) system: Option<&'a System>,
+    pub(super) time_limit: TimeLimit,
     /// The longest bursts of the topics for which they were counted last: repetitions play the same.
     pub(super) bursts: RefCell<Option<(Vec<Chosen>, Vec<Burst>)>>,
     stopped: Cell<Option<Exit>>,
@@ -46,6 +48,7 @@ impl<'a> Setup<'a> {
             signals,
             log_target,
             system,
+            time_limit: TimeLimit::start(args.ci.timeout),
             bursts: RefCell::default(),
             stopped: Cell::default(),
             recordings: OnceCell::new(),

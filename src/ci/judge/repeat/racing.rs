@@ -17,6 +17,8 @@ pub struct Facts {
     pub inputs: Vec<InputFact>,
     /// The topics of the system under test that answer no gate.
     pub outputs_without_gate: Vec<String>,
+    /// The threads that run without input, one sentence each.
+    pub unprompted: Vec<String>,
 }
 
 /// A gate.
@@ -93,6 +95,7 @@ impl Facts {
                 }
             }
         }
+        said.extend(self.unprompted.iter().map(|it| (false, it.clone())));
         if said.is_empty() {
             return vec![
                 "playback waited for the nodes after each message, so the cause is in a node: threads, random numbers, the wall clock, or state of an earlier run".to_owned(),
@@ -161,6 +164,7 @@ mod tests {
                 input("/imu", &["/ekf", "/slam"], false),
             ],
             outputs_without_gate: vec!["/tf".to_owned(), "/path".to_owned()],
+            unprompted: vec!["thread \"timer\" ran 40 times a second".to_owned()],
         };
         assert_eq!(
             facts.racing(&divergence("/tf", "/points")),
@@ -171,6 +175,7 @@ mod tests {
                 "/gps has no gate: /ekf received it while playback went on",
                 "/imu has no gate: /ekf and /slam received it while playback went on, and process it at the same time",
                 "/path answers no gate: playback did not wait for it",
+                "thread \"timer\" ran 40 times a second",
             ]
         );
     }

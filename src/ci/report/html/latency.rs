@@ -44,6 +44,7 @@ fn plot(gate: &GateRecord, answers: &[&Moment], misses: &[&Moment], time: TimeSc
                 (figure("p99", &millis(latency.p99)))
                 (figure("max", &millis(latency.max)))
                 @if gate.unrequested > 0 { (figure("not asked for", &count(gate.unrequested))) }
+                @if gate.wrong_stamps > 0 { span.bad { (figure("wrong stamp", &count(gate.wrong_stamps))) } }
             }
             @if !(answers.is_empty() && misses.is_empty()) {
                 div.plot tabindex="0" role="group"

@@ -9,6 +9,6 @@ pub use number::Series;
 pub use output::{OutputPublisher, OutputTopic, Unreceived};
 pub use run::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
-    Pacing, RecordedFile, Repeated, RunRecord, Spans,
+    Pacing, RecordedFile, Repeated, RunRecord, Spans, UnpromptedThread,
 };
 pub use system::SystemRecord;

@@ -44,6 +44,8 @@ pub struct RunRecord {
     pub gates: Vec<GateRecord>,
     /// How long settling took.
     pub settling: Option<Spans>,
+    /// The threads of the program under test that ran before anything was sent, again and again.
+    pub unprompted: Vec<UnpromptedThread>,
     /// The digest of the outputs.
     pub digest: Option<String>,
     /// The program under test, if it was started here.
@@ -176,8 +178,20 @@ pub struct GateRecord {
     pub missed: u64,
     /// How many messages of the outputs no question wanted.
     pub unrequested: u64,
+    /// How many messages of the outputs had a stamp later than everything that was sent, if the rule goes by stamp.
+    pub wrong_stamps: u64,
     /// From a question to its answer.
     pub latency: Spans,
+}
+
+/// A thread that runs although nothing is sent to its process.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnpromptedThread {
+    /// The thread and its process: their names and numbers.
+    pub thread: String,
+    /// How often it ran, per second of wall time.
+    pub per_second: f64,
 }
 
 /// The distribution of spans of wall time, in milliseconds.

@@ -189,7 +189,7 @@ mod tests {
     use clap::{ArgAction, CommandFactory as _, Parser as _};
 
     use super::*;
-    use crate::ci::suite::scenario::{FLAG_KEYS, NOT_KEYS, Scenario, Shape};
+    use crate::ci::suite::scenario::{FLAG_KEYS, NOT_KEYS, OWN_KEYS, Scenario, Shape};
     use crate::cli::args::flags::{Cli, Verb};
 
     #[test]
@@ -242,8 +242,13 @@ mod tests {
     fn each_flag_of_a_run_is_a_key_of_scenarios_or_stands_in_the_other_table() {
         let command = Cli::command();
         let flags = command.get_arguments().filter_map(clap::Arg::get_long);
-        let is_known =
-            |flag: &&str| FLAG_KEYS.iter().any(|key| key.name == *flag) || NOT_KEYS.contains(flag);
+        let is_known = |flag: &&str| {
+            FLAG_KEYS
+                .iter()
+                .chain(OWN_KEYS)
+                .any(|key| key.name == *flag)
+                || NOT_KEYS.contains(flag)
+        };
         let unknown: Vec<&str> = flags.filter(|flag| !is_known(flag)).collect();
         assert!(
             unknown.is_empty(),

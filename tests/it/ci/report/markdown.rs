@@ -53,7 +53,7 @@ fn a_run_that_failed_says_why_first_and_folds_the_rest() {
         .unwrap();
     assert_eq!(
         gate[1],
-        "300 of 300 answered, p50 8.21 ms, p99 31.7 ms, max 212 ms"
+        "300 of 300 answered, 2 not asked for, p50 8.21 ms, p99 31.7 ms, max 212 ms"
     );
     assert_eq!(text.matches("<details>").count(), 4);
     assert_eq!(text.matches("</details>").count(), 4);

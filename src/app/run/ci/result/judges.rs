@@ -9,7 +9,9 @@ use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::judge::compare::{Comparison, Rules, Updated, compare, update};
 use bagplay::ci::judge::expect::{Expectations, Judged};
 use bagplay::ci::judge::repeat::{Facts, GateFact, InputFact, Repeat, Repetition, Sent};
-use bagplay::ci::report::{Check, Ended, FieldDifference, Kind, RunRecord, Verdict};
+use bagplay::ci::report::{
+    Check, Ended, FieldDifference, Kind, RunRecord, UnpromptedThread, Verdict,
+};
 use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::untrusted::{Foreign, read_text};
 
@@ -323,7 +325,16 @@ fn facts(args: &PlayArgs, record: &RunRecord) -> Facts {
         gates: gates.collect(),
         inputs: inputs.collect(),
         outputs_without_gate: outputs.filter(|topic| !is_answer(topic)).collect(),
+        unprompted: record.unprompted.iter().map(unprompted).collect(),
     }
+}
+
+/// A sentence about a thread that runs without input.
+pub(super) fn unprompted(it: &UnpromptedThread) -> String {
+    format!(
+        "{} ran {:.0} times a second without input: what it does depends on wall time, so it may differ from run to run",
+        it.thread, it.per_second
+    )
 }
 
 /// The fields that differ, with how often.

@@ -1,16 +1,21 @@
 //! What happened in a run as a record for the reports.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bagplay::ci::gates::Tally;
+use bagplay::ci::gates::{GateRule, Matching, Tally};
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::report::{
-    Ended as Reached, GateRecord, Host, OutputTopic, RunRecord, Unreceived, Verdict,
+    Ended as Reached, GateRecord, Host, OutputTopic, RunRecord, UnpromptedThread, Unreceived,
+    Verdict,
 };
+use bagplay::ci::settle::Unprompted;
 use bagplay::cli::{Ending, PlayArgs};
+use bagplay::untrusted::Foreign;
 
 use super::checks::checks;
+use super::judges;
 use crate::app::run::ci::held::System;
 use crate::app::run::ci::once::Happened;
 use crate::app::run::ci::setup::Setup;
@@ -70,6 +75,10 @@ pub(in crate::app::run::ci) fn record(
     });
     let unreceived: Vec<Unreceived> = unreceived.collect();
     notes.extend(unreceived.iter().map(Unreceived::sentence));
+    let unprompted: Vec<UnpromptedThread> = happened.unprompted.iter().map(unprompted).collect();
+    notes.extend(unprompted.iter().map(judges::unprompted));
+    let rules_and_tallies = args.ci.gate.iter().zip(&happened.progress.tallies);
+    notes.extend(rules_and_tallies.filter_map(|(rule, tally)| too_many(rule, tally, happened)));
     let recorded = happened.outputs.recorded.as_ref();
     notes.extend(recorded.iter().flat_map(|it| it.notes.clone()));
     let checks = checks(args, happened);
@@ -93,6 +102,7 @@ pub(in crate::app::run::ci) fn record(
         gates: gates.collect(),
         settling: (happened.progress.settling.count() > 0)
             .then(|| happened.progress.settling.summary()),
+        unprompted,
         digest: Some(happened.outputs.digest.to_string()),
         child: happened.child.as_ref().map(|(program, end)| match system {
             Some(system) => system.record(program, end, tail),
@@ -153,6 +163,41 @@ fn gate(rule: String, tally: &Tally) -> GateRecord {
         answered: tally.answered,
         missed: tally.missed,
         unrequested: tally.unrequested,
+        wrong_stamps: tally.wrong_stamps,
         latency: tally.latency.summary(),
+    }
+}
+
+fn unprompted(it: &Unprompted) -> UnpromptedThread {
+    UnpromptedThread {
+        thread: it.thread.to_string(),
+        per_second: it.per_second,
+    }
+}
+
+/// What there is to say about a gate with more answers than questions.
+fn too_many(rule: &GateRule, tally: &Tally, happened: &Happened) -> Option<String> {
+    let of_outputs = happened.publishers.iter();
+    let of_outputs = of_outputs.filter(|it| rule.outputs.contains(&it.topic));
+    let nodes: BTreeSet<String> = of_outputs
+        .map(|it| Foreign::text(&it.node).to_string())
+        .collect();
+    let nodes: Vec<String> = nodes.into_iter().collect();
+    let (nodes, outputs) = (nodes.join(", "), rule.outputs.join(", "));
+    let Tally {
+        unrequested,
+        wrong_stamps,
+        ..
+    } = tally;
+    if *wrong_stamps > 0 {
+        Some(format!(
+            "gate {rule}: {nodes} sent {wrong_stamps} messages of {outputs} with the wrong stamp, later than everything that was sent; they answered nothing"
+        ))
+    } else if *unrequested > 0 && rule.matching == Matching::Count {
+        Some(format!(
+            "gate {rule}: {nodes} sent {unrequested} messages of {outputs} that were not asked for; one that comes while the next question is open answers it; hint: by stamp"
+        ))
+    } else {
+        None
     }
 }

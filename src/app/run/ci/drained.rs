@@ -1,0 +1,52 @@
+//! The drained end of a run: everything that was sent is dealt with.
+
+use bagplay::ci::drive::{Desk, Drained};
+use bagplay::cli::{Ending, Exit};
+
+use super::setup::Setup;
+use crate::app::network::Network;
+use crate::app::supervise::under_test::{UnderTest, verdict_of};
+use crate::app::supervise::{Ended, Rules};
+
+/// Waits until everything that was sent is dealt with. `before` is what has not come yet meanwhile.
+pub(super) fn drain(
+    setup: &Setup<'_>,
+    network: &Network,
+    desk: &Desk,
+    under_test: &mut UnderTest,
+    before: &str,
+) -> Ended {
+    let quiet = setup.args.ci.settle.to_std();
+    let mut ended = Ended::NORMAL;
+    let drained = desk.drain(quiet, || {
+        if let Ok(exit) = setup.signals.try_recv() {
+            let how = Ending::Interrupted;
+            ended = Ended { how, exit };
+        } else if let Ok(exit) = under_test.ended.try_recv() {
+            tracing::error!("{exit}, before {before}");
+            under_test.reason.get_or_insert(exit.to_string());
+            ended = Ended::failed(Exit::Child);
+        } else if setup.time_limit.has_passed() {
+            ended = fail(under_test, Exit::Timeout, under_test.too_long());
+        }
+        ended.how != Ending::End
+    });
+    if drained == Drained::Troubled
+        && let Ok(trouble) = under_test.troubles.try_recv()
+    {
+        let (exit, why) = verdict_of(&trouble, network);
+        ended = fail(under_test, exit, why);
+    }
+    let has_path_limit = Rules::of_ci(setup.args).path_limit.is_some();
+    if drained == Drained::Whole && has_path_limit && !network.path().is_up {
+        let why = "the connection to the zenoh router was lost before the end of the run";
+        ended = fail(under_test, Exit::Failed, why.to_owned());
+    }
+    ended
+}
+
+fn fail(under_test: &mut UnderTest, exit: Exit, why: String) -> Ended {
+    tracing::error!("{why}");
+    under_test.reason.get_or_insert(why);
+    Ended::failed(exit)
+}
