@@ -1,12 +1,13 @@
 //! [`Desk`]: what has to come of what was sent, shared by the threads of a run; and whether the player may go on.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration as StdDuration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::place::Place;
+use super::settlement::{Dealt, Settlement};
 use super::spread::Spread;
 use super::state::{Asking, Stage, State};
 use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
@@ -25,7 +26,12 @@ pub struct Desk(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
+    /// Wakes the governor.
     changed: Condvar,
+    /// Wakes who waits in [`Desk::drain`].
+    drained: Condvar,
+    /// Only one thread at a time waits with it.
+    settlement: Mutex<Option<Settlement>>,
     gates: GateHandle,
     now: Now,
     place: Arc<Place>,
@@ -35,8 +41,8 @@ struct Shared {
 /// What the governor has to do next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Wait until the processes have settled; then tell [`Desk::settled`] this number.
-    Settle(u64),
+    /// [`Desk::settle`].
+    Settle,
     /// Nothing any more.
     Over,
 }
@@ -47,6 +53,8 @@ const MOST_MOMENTS: usize = 8192;
 const MISSED_KEPT: usize = 100;
 /// How many processes that have ended are named.
 const GONE_KEPT: usize = 20;
+/// How long the thread that sends waits itself until the processes have settled. Meanwhile it takes no commands.
+const IN_PLACE: StdDuration = StdDuration::from_millis(5);
 
 impl Desk {
     /// A desk for a run whose player has these gates. Troubles come out of the channel; at most a few are kept.
@@ -62,6 +70,9 @@ impl Desk {
             on_miss: drive.on_miss,
             lockstep: drive.lockstep,
             is_sending: false,
+            is_attended: false,
+            governor_sleeps_until: None,
+            is_draining: false,
             stirred: 0,
             settled: 0,
             spread: Spread::default(),
@@ -77,6 +88,8 @@ impl Desk {
         let shared = Shared {
             state: Mutex::new(state),
             changed: Condvar::new(),
+            drained: Condvar::new(),
+            settlement: Mutex::default(),
             gates,
             now: Box::new(now),
             place: Arc::new(Place::new(drive.start)),
@@ -146,10 +159,11 @@ impl Desk {
             if is_called_off() {
                 return Drained::CalledOff;
             }
-            let state = self.state();
+            let mut state = self.state();
             if state.has_failed() {
                 return Drained::Troubled;
             }
+            state.is_draining = true;
             let now = (self.0.now)();
             let quiet_from = state.last_output.map_or(from, |last| last.max(from));
             let left = quiet.as_nanos() - now.saturating_since(quiet_from).as_nanos();
@@ -161,7 +175,7 @@ impl Desk {
             }
             let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(0));
             let wait = if is_quiet { LOOK } else { left.min(LOOK) };
-            let waited = self.0.changed.wait_timeout(state, wait);
+            let waited = self.0.drained.wait_timeout(state, wait);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
     }
@@ -170,6 +184,7 @@ impl Desk {
     pub(super) fn end(&self) {
         self.state().stage = Stage::Over;
         self.0.changed.notify_all();
+        self.0.drained.notify_all();
     }
 
     /// Something is about to be sent: `ask` notes the questions. The gate is closed if something has to come of it. To be
@@ -186,12 +201,59 @@ impl Desk {
         self.update(&state);
     }
 
-    /// It has been sent: from now on the processes deal with it.
-    pub(super) fn sent(&self) {
+    /// It has been sent: from now on the processes deal with it. With `may_wait` this thread waits some milliseconds for that in
+    /// place of the governor, so that neither has to be woken.
+    pub(super) fn sent(&self, may_wait: bool) {
         let mut state = self.state();
         state.is_sending = false;
         state.stirred += 1;
+        state.is_attended = may_wait && state.lockstep && !state.has_failed();
         self.update(&state);
+        if !state.is_attended {
+            return;
+        }
+        drop(state);
+        let until = (self.0.now)().saturating_add(IN_PLACE.into());
+        loop {
+            let left = until.saturating_since((self.0.now)());
+            let goes_on = left > Duration::ZERO && self.settle(left.to_std());
+            let mut state = self.state();
+            // Something may have come after the last look.
+            if state.is_settled() || !goes_on {
+                state.is_attended = false;
+                self.update(&state);
+                return;
+            }
+        }
+    }
+
+    /// Settling is told by this from now on.
+    pub(super) fn settles_with(&self, settlement: Settlement) {
+        *self.settlement() = Some(settlement);
+    }
+
+    /// Waits for `slice` at most until the processes have settled. False if they have not, or if another thread waits for it.
+    pub(super) fn settle(&self, slice: StdDuration) -> bool {
+        let mut settlement = match self.0.settlement.try_lock() {
+            Ok(settlement) => settlement,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let settled = match settlement.as_mut() {
+            Some(settlement) => settlement.wait(slice, || self.state().stirred),
+            None => Ok(None),
+        };
+        match settled {
+            Ok(Some(dealt)) => {
+                self.settled(dealt);
+                true
+            }
+            Ok(None) => false,
+            Err(unsettled) => {
+                self.fail(Trouble::Unsettled(unsettled));
+                false
+            }
+        }
     }
 
     /// A message that was noted has not been sent after all.
@@ -209,52 +271,36 @@ impl Desk {
                 return Task::Over;
             }
             self.give_up_overdue(&mut state);
-            if !state.is_settled() && !state.is_sending && !state.has_failed() {
-                return Task::Settle(state.stirred);
+            if state.has_to_settle() {
+                return Task::Settle;
             }
             let now = (self.0.now)();
             if state.spread.until().is_some_and(|until| until <= now) {
                 state.spread.look(now);
                 self.update(&state);
             }
-            let deadlines = [state.ledger.deadline(), state.spread.until()];
-            let deadline = deadlines.into_iter().flatten().min();
-            let deadline = deadline.filter(|_| !state.has_failed());
-            let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
-            state = if let Some(left) = left {
-                let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
+            let deadline = state.deadline();
+            state.governor_sleeps_until = Some(deadline.unwrap_or(Time::MAX));
+            state = if let Some(deadline) = deadline {
+                let left = deadline.saturating_since(now).to_std();
                 let waited = self.0.changed.wait_timeout(state, left);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             } else {
                 let waited = self.0.changed.wait(state);
                 waited.unwrap_or_else(PoisonError::into_inner)
             };
+            state.governor_sleeps_until = None;
         }
     }
 
-    /// Gives up the questions whose time has come, while the governor waits for something else.
-    pub(super) fn look(&self) -> bool {
+    /// The processes have dealt with this much.
+    fn settled(&self, dealt: Dealt) {
         let mut state = self.state();
-        self.give_up_overdue(&mut state);
-        state.stage == Stage::Underway
-    }
-
-    /// The processes have dealt with this much, and it took so long.
-    pub(super) fn settled(&self, stirred: u64, took: Duration) {
-        let mut state = self.state();
-        state.settled = stirred;
-        state.settling.add(took);
+        state.settled = state.settled.max(dealt.stirred);
+        state.settling.add(dealt.took);
+        let room = GONE_KEPT.saturating_sub(state.gone.len());
+        state.gone.extend(dealt.gone.into_iter().take(room));
         self.update(&state);
-        drop(state);
-        self.0.changed.notify_all();
-    }
-
-    /// A process under test has ended.
-    pub(super) fn is_gone(&self, process: String) {
-        let mut state = self.state();
-        if state.gone.len() < GONE_KEPT {
-            state.gone.push(process);
-        }
     }
 
     /// The run cannot go on: the gate stays closed.
@@ -271,6 +317,7 @@ impl Desk {
         // The first trouble is the reason; if the channel is full, others have come before.
         let _ = self.0.troubles.try_send(trouble);
         self.0.changed.notify_all();
+        self.0.drained.notify_all();
     }
 
     fn give_up_overdue(&self, state: &mut State) {
@@ -302,10 +349,17 @@ impl Desk {
         } else {
             self.0.gates.close(Gate::Answer);
         }
-        let has_work = !state.is_settled() || !state.ledger.is_drained() || is_pausing;
-        if has_work && !state.is_sending {
+        if state.has_overslept() {
             self.0.changed.notify_all();
         }
+        if state.is_draining {
+            self.0.drained.notify_all();
+        }
+    }
+
+    fn settlement(&self) -> MutexGuard<'_, Option<Settlement>> {
+        let settlement = self.0.settlement.lock();
+        settlement.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

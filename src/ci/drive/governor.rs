@@ -5,21 +5,11 @@ use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
 use super::desk::{Desk, Task};
-use super::waits::Trouble;
-use crate::ci::settle::{Settler, Unsettled};
-use crate::time::Duration;
+use super::settlement::Settlement;
+use super::waits::{Trouble, Waiting};
 
 /// How long settling is waited for before the questions are looked at again.
 const SLICE: StdDuration = StdDuration::from_millis(50);
-
-/// What a governor waits for besides answers.
-#[derive(Debug)]
-pub struct Waiting {
-    /// Tells when the processes have settled.
-    pub settler: Settler,
-    /// How long that may take, each time.
-    pub limit: Duration,
-}
 
 /// The thread of a run that waits. Dropping it ends the thread.
 #[derive(Debug)]
@@ -30,11 +20,20 @@ pub struct Governor {
 
 impl Governor {
     /// Starts the thread. To be called before the player starts, and `waiting` is made when the processes under test have
-    /// started.
+    /// started; where their threads stand by themselves is learned here.
     pub fn start(desk: &Desk, waiting: Option<Waiting>) -> io::Result<Self> {
+        if let Some(waiting) = waiting {
+            let mut settlement = Settlement::new(waiting);
+            match settlement.mark() {
+                Ok(()) => desk.settles_with(settlement),
+                Err(error) => desk.fail(Trouble::Unsettled(error.into())),
+            }
+        } else {
+            desk.without_lockstep();
+        }
         let own = desk.clone();
         let named = std::thread::Builder::new().name("governor".into());
-        let thread = named.spawn(move || govern(&own, waiting))?;
+        let thread = named.spawn(move || govern(&own))?;
         Ok(Self {
             desk: desk.clone(),
             thread: Some(thread),
@@ -63,63 +62,11 @@ impl Drop for Guard<'_> {
     }
 }
 
-fn govern(desk: &Desk, mut waiting: Option<Waiting>) {
+fn govern(desk: &Desk) {
     let _guard = Guard(desk);
     // The pauses between two looks are short.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
-    if let Some(Waiting { settler, .. }) = &mut waiting
-        && let Err(error) = settler.mark()
-    {
-        desk.fail(Trouble::Unsettled(error.into()));
-        return;
-    }
-    loop {
-        match (desk.next_task(), &mut waiting) {
-            (Task::Over, _) => return,
-            (Task::Settle(stirred), Some(waiting)) => match settle(desk, waiting) {
-                Ok(Some(took)) => desk.settled(stirred, took),
-                Ok(None) => {}
-                Err(unsettled) => desk.fail(Trouble::Unsettled(unsettled)),
-            },
-            (Task::Settle(stirred), None) => desk.settled(stirred, Duration::ZERO),
-        }
-    }
-}
-
-/// Waits until the processes have settled, and marks that for what is sent next. `None`: the run does not wait any longer.
-fn settle(desk: &Desk, waiting: &mut Waiting) -> Result<Option<Duration>, Unsettled> {
-    let limit = StdDuration::from_nanos(u64::try_from(waiting.limit.as_nanos()).unwrap_or(0));
-    let mut spent = StdDuration::ZERO;
-    loop {
-        match waiting.settler.settle(SLICE) {
-            Ok(settled) => {
-                for gone in &settled.gone {
-                    desk.is_gone(format!("{} ({})", gone.name, gone.process));
-                }
-                waiting.settler.mark()?;
-                return Ok(Some((spent + settled.took).into()));
-            }
-            Err(Unsettled::Limit { took, .. }) if spent + took < limit => {
-                spent += took;
-                if !desk.look() {
-                    return Ok(None);
-                }
-            }
-            Err(Unsettled::Limit {
-                thread,
-                why,
-                looks,
-                took,
-            }) => {
-                let took = spent + took;
-                return Err(Unsettled::Limit {
-                    thread,
-                    why,
-                    looks,
-                    took,
-                });
-            }
-            Err(error) => return Err(error),
-        }
+    while desk.next_task() == Task::Settle {
+        desk.settle(SLICE);
     }
 }

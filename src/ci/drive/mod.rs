@@ -17,12 +17,13 @@ mod desk;
 mod driven;
 mod governor;
 mod place;
+mod settlement;
 mod spread;
 mod state;
 mod waits;
 
 pub use desk::Desk;
 pub use driven::{Driven, DrivenTopic};
-pub use governor::{Governor, Waiting};
+pub use governor::Governor;
 pub use place::Place;
-pub use waits::{Drained, Drive, OnMiss, Progress, Trouble};
+pub use waits::{Drained, Drive, OnMiss, Progress, Trouble, Waiting};

@@ -2,9 +2,9 @@
 
 use crate::ci::gates::{Ledger, Missed, Tally};
 use crate::ci::report::Moment;
-use crate::ci::settle::Unsettled;
+use crate::ci::settle::{Settler, Unsettled};
 use crate::ci::spans::SpanHistogram;
-use crate::time::{Ros, Time};
+use crate::time::{Duration, Ros, Time};
 
 /// What happens when a question is not answered in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,6 +27,15 @@ pub struct Drive {
     pub lockstep: bool,
     /// Where the run starts.
     pub start: Time<Ros>,
+}
+
+/// What a [`Governor`](super::Governor) waits for besides answers.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Tells when the processes have settled.
+    pub settler: Settler,
+    /// How long that may take, each time.
+    pub limit: Duration,
 }
 
 /// Why a run cannot go on.
