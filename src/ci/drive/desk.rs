@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::muted::Muted;
 use super::place::Place;
+use super::settlement::Settlement;
 use super::spread::Spread;
 use super::state::{Asking, Hold, Stage, State};
 use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
@@ -27,7 +28,12 @@ pub struct Desk(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
     state: Mutex<State>,
+    /// Wakes the governor.
     pub(super) changed: Condvar,
+    /// Wakes who waits in [`Desk::drain`].
+    pub(super) drained: Condvar,
+    /// Only one thread at a time waits with it.
+    pub(super) settlement: Mutex<Option<Settlement>>,
     gates: GateHandle,
     pub(super) now: Now,
     place: Arc<Place>,
@@ -39,6 +45,8 @@ pub(super) struct Shared {
 const MOST_MOMENTS: usize = 8192;
 /// How many questions that were given up are kept.
 const MISSED_KEPT: usize = 100;
+/// How long the thread that sends waits itself until the processes have settled. Meanwhile it takes no commands.
+const IN_PLACE: StdDuration = StdDuration::from_millis(5);
 
 impl Desk {
     /// A desk for a run whose player has these gates. Troubles come out of the channel; at most a few are kept.
@@ -59,6 +67,9 @@ impl Desk {
                 Hold::Nothing
             },
             is_sending: false,
+            is_attended: false,
+            governor_sleeps_until: None,
+            is_draining: false,
             stirred: 0,
             settled: 0,
             in_hand: InHand::default(),
@@ -75,6 +86,8 @@ impl Desk {
         let shared = Shared {
             state: Mutex::new(state),
             changed: Condvar::new(),
+            drained: Condvar::new(),
+            settlement: Mutex::default(),
             gates,
             now: Box::new(now),
             place: Arc::new(Place::new(drive.start, !drive.is_held)),
@@ -207,10 +220,11 @@ impl Desk {
             if is_called_off() {
                 return Drained::CalledOff;
             }
-            let state = self.state();
+            let mut state = self.state();
             if state.has_failed() {
                 return Drained::Troubled;
             }
+            state.is_draining = true;
             let now = (self.0.now)();
             let quiet_from = state.last_output.map_or(from, |last| last.max(from));
             let left = quiet.as_nanos() - now.saturating_since(quiet_from).as_nanos();
@@ -224,7 +238,7 @@ impl Desk {
             }
             let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(0));
             let wait = if is_quiet { LOOK } else { left.min(LOOK) };
-            let waited = self.0.changed.wait_timeout(state, wait);
+            let waited = self.0.drained.wait_timeout(state, wait);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
     }
@@ -233,6 +247,7 @@ impl Desk {
     pub(super) fn end(&self) {
         self.state().stage = Stage::Over;
         self.0.changed.notify_all();
+        self.0.drained.notify_all();
     }
 
     /// Something is about to be sent: `ask` notes the questions. The gate is closed if something has to come of it. To be
@@ -249,13 +264,31 @@ impl Desk {
         self.update(&state);
     }
 
-    /// It has been sent: from now on the processes deal with it.
-    pub(super) fn sent(&self) {
+    /// It has been sent: from now on the processes deal with it. With `may_wait` this thread waits some milliseconds for that in
+    /// place of the governor, so that neither has to be woken.
+    pub(super) fn sent(&self, may_wait: bool) {
         let now = (self.0.now)();
         let mut state = self.state();
         state.is_sending = false;
         state.stir(now, None);
+        state.is_attended = may_wait && state.lockstep && !state.has_failed();
         self.update(&state);
+        if !state.is_attended {
+            return;
+        }
+        drop(state);
+        let until = (self.0.now)().saturating_add(IN_PLACE.into());
+        loop {
+            let left = until.saturating_since((self.0.now)());
+            let goes_on = left > Duration::ZERO && self.settle(left.to_std());
+            let mut state = self.state();
+            // Something may have come after the last look.
+            if state.is_settled() || !goes_on {
+                state.is_attended = false;
+                self.update(&state);
+                return;
+            }
+        }
     }
 
     /// A message that was noted has not been sent after all.
@@ -279,6 +312,7 @@ impl Desk {
         // The first trouble is the reason; if the channel is full, others have come before.
         let _ = self.0.troubles.try_send(trouble);
         self.0.changed.notify_all();
+        self.0.drained.notify_all();
     }
 
     pub(super) fn give_up_overdue(&self, state: &mut State) {
@@ -309,9 +343,11 @@ impl Desk {
         } else {
             self.0.gates.close(Gate::Answer);
         }
-        let has_work = !state.is_settled() || !state.ledger.is_drained() || is_pausing;
-        if has_work && !state.is_sending {
+        if state.has_overslept() {
             self.0.changed.notify_all();
+        }
+        if state.is_draining {
+            self.0.drained.notify_all();
         }
     }
 
@@ -330,16 +366,10 @@ impl std::fmt::Debug for Desk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ci::drive::settlement::Dealt;
     use crate::ci::drive::tasks::Task;
     use crate::ci::gates::{Ledger, Limits};
     use crate::player::Player;
-
-    fn next_stirred(desk: &Desk) -> u64 {
-        match desk.next_task() {
-            Task::Settle(it) => it.stirred,
-            Task::Over => panic!("it has just begun"),
-        }
-    }
 
     #[test]
     fn processes_have_not_settled_while_an_output_is_held_up() {
@@ -359,13 +389,18 @@ mod tests {
         let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
         let in_hand = InHand::default();
         desk.looks_at(in_hand.clone());
+        let dealt = |stirred| Dealt {
+            stirred,
+            took: Duration::ZERO,
+            gone: Vec::new(),
+        };
         let may_go_on = || desk.state().is_settled();
         desk.sends(Time::ZERO, |_| ());
-        desk.sent();
-        assert_eq!(next_stirred(&desk), 1);
+        desk.sent(false);
+        assert_eq!(desk.next_task(), Task::Settle);
         // Its thread sleeps, so everything looks settled.
         let held = in_hand.hold();
-        desk.settled(1, Duration::ZERO);
+        desk.settled(dealt(1));
         assert!(!may_go_on());
         assert_eq!(desk.progress().settling.count(), 0);
         let mut asked = 0;
@@ -376,8 +411,8 @@ mod tests {
         assert_eq!(drained, Drained::CalledOff, "an output is still to come");
         desk.answered("/out", None);
         drop(held);
-        assert_eq!(next_stirred(&desk), 2);
-        desk.settled(2, Duration::ZERO);
+        assert_eq!(desk.next_task(), Task::Settle);
+        desk.settled(dealt(2));
         assert!(may_go_on());
         assert_eq!(desk.drain(StdDuration::ZERO, || false), Drained::Whole);
     }

@@ -90,6 +90,12 @@ impl<O> Driven<O> {
         at
     }
 
+    /// While playback rolls, its thread does not wait here: the position would go on.
+    fn sent(&self) {
+        let is_rolling = self.segment.is_some_and(|segment| segment.is_rolling());
+        self.desk.sent(!is_rolling);
+    }
+
     fn topic(&self, id: TopicId) -> Option<&DrivenTopic> {
         self.topics.get(id.index())?.as_ref()
     }
@@ -114,7 +120,7 @@ impl<O: Output> Output for Driven<O> {
             }
         });
         self.inner.clock(time);
-        self.desk.sent();
+        self.sent();
     }
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
@@ -138,7 +144,7 @@ impl<O: Output> Output for Driven<O> {
             }
         });
         let delivery = self.inner.message(message, occasion);
-        self.desk.sent();
+        self.sent();
         if asks
             && delivery == Delivery::Dropped
             && let Some(topic) = self.topic(message.topic)

@@ -5,22 +5,12 @@ use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
 use super::desk::Desk;
-use super::tasks::{Task, Unsettling};
-use super::waits::Trouble;
-use crate::ci::settle::{Settler, Unsettled};
-use crate::time::Duration;
+use super::settlement::Settlement;
+use super::tasks::Task;
+use super::waits::{Trouble, Waiting};
 
 /// How long settling is waited for before the questions are looked at again.
 const SLICE: StdDuration = StdDuration::from_millis(50);
-
-/// What a governor waits for besides answers.
-#[derive(Debug)]
-pub struct Waiting {
-    /// Tells when the processes have settled.
-    pub settler: Settler,
-    /// How long that may take, each time: from when something is sent until they have settled and nothing new has come.
-    pub limit: Duration,
-}
 
 /// The thread of a run that waits. Dropping it ends the thread.
 #[derive(Debug)]
@@ -31,12 +21,21 @@ pub struct Governor {
 
 impl Governor {
     /// Starts the thread. To be called before the player starts, and `waiting` is made when the processes under test have
-    /// started.
+    /// started; where their threads stand by themselves is learned here.
     pub fn start(desk: &Desk, waiting: Option<Waiting>) -> io::Result<Self> {
+        if let Some(waiting) = waiting {
+            let mut settlement = Settlement::new(waiting);
+            match settlement.mark() {
+                Ok(()) => desk.settles_with(settlement),
+                Err(error) => desk.fail(Trouble::Unsettled(error.into())),
+            }
+        } else {
+            desk.without_lockstep();
+        }
         desk.begins();
         let own = desk.clone();
         let named = std::thread::Builder::new().name("governor".into());
-        let thread = named.spawn(move || govern(&own, waiting))?;
+        let thread = named.spawn(move || govern(&own))?;
         Ok(Self {
             desk: desk.clone(),
             thread: Some(thread),
@@ -65,67 +64,11 @@ impl Drop for Guard<'_> {
     }
 }
 
-fn govern(desk: &Desk, mut waiting: Option<Waiting>) {
+fn govern(desk: &Desk) {
     let _guard = Guard(desk);
     // The pauses between two looks are short.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
-    loop {
-        match (desk.next_task(), &mut waiting) {
-            (Task::Over, _) => return,
-            (Task::Settle(it), Some(waiting)) if it.is_restless && it.waited > waiting.limit => {
-                desk.is_restless(it.waited);
-            }
-            (Task::Settle(it), Some(waiting)) => match settle(desk, waiting, &it) {
-                Ok(Some(took)) => desk.settled(it.stirred, took),
-                Ok(None) => {}
-                Err(unsettled) => desk.fail(Trouble::Unsettled(unsettled)),
-            },
-            (Task::Settle(it), None) => desk.settled(it.stirred, Duration::ZERO),
-        }
-    }
-}
-
-/// Waits until the processes have settled, and marks that for what is sent next. `None`: the run does not wait any longer.
-fn settle(
-    desk: &Desk,
-    waiting: &mut Waiting,
-    of: &Unsettling,
-) -> Result<Option<Duration>, Unsettled> {
-    let (limit, before) = (waiting.limit.to_std(), of.waited.to_std());
-    let mut spent = StdDuration::ZERO;
-    loop {
-        match waiting.settler.settle(SLICE) {
-            Ok(settled) => {
-                for gone in &settled.gone {
-                    desk.is_gone(format!("{} ({})", gone.name, gone.process));
-                }
-                waiting.settler.mark()?;
-                return Ok(Some((spent + settled.took).into()));
-            }
-            Err(Unsettled::Limit {
-                thread, why, took, ..
-            }) if before + spent + took < limit => {
-                spent += took;
-                let thread = thread.map_or_else(String::new, |thread| format!("{thread}: "));
-                if !desk.look(format!("{thread}{why}")) {
-                    return Ok(None);
-                }
-            }
-            Err(Unsettled::Limit {
-                thread,
-                why,
-                looks,
-                took,
-            }) => {
-                let took = before + spent + took;
-                return Err(Unsettled::Limit {
-                    thread,
-                    why,
-                    looks,
-                    took,
-                });
-            }
-            Err(error) => return Err(error),
-        }
+    while desk.next_task() == Task::Settle {
+        desk.settle(SLICE);
     }
 }

@@ -18,6 +18,7 @@ mod driven;
 mod governor;
 mod muted;
 mod place;
+mod settlement;
 mod spread;
 mod state;
 mod tasks;
@@ -25,6 +26,6 @@ mod waits;
 
 pub use desk::Desk;
 pub use driven::{Driven, DrivenTopic};
-pub use governor::{Governor, Waiting};
+pub use governor::Governor;
 pub use place::Place;
-pub use waits::{Drained, Drive, OnMiss, Progress, Trouble};
+pub use waits::{Drained, Drive, OnMiss, Progress, Trouble, Waiting};

@@ -19,6 +19,12 @@ pub(super) struct State {
     pub(super) hold: Hold,
     /// Whether something is being sent: what comes of it cannot be known yet.
     pub(super) is_sending: bool,
+    /// Whether the thread that sends waits until the processes have settled: then the governor does not.
+    pub(super) is_attended: bool,
+    /// Until when the governor sleeps if nobody wakes it; `None`: it does not.
+    pub(super) governor_sleeps_until: Option<Time<Steady>>,
+    /// Whether somebody waits in [`Desk::drain`](super::Desk::drain).
+    pub(super) is_draining: bool,
     /// What was sent, or has come, so far: the processes deal with each of it.
     pub(super) stirred: u64,
     /// What they have dealt with.
@@ -97,7 +103,7 @@ impl State {
 
     /// The processes have dealt with this much.
     pub(super) fn settled(&mut self, stirred: u64) {
-        self.settled = stirred;
+        self.settled = self.settled.max(stirred);
         if self.is_settled() {
             self.unsettled = None;
         }
@@ -117,6 +123,25 @@ impl State {
     pub(super) fn is_settled(&self) -> bool {
         !self.lockstep
             || (self.settled == self.stirred && !self.is_sending && self.in_hand.is_empty())
+    }
+
+    /// Whether the governor has to wait until the processes have settled.
+    pub(super) fn has_to_settle(&self) -> bool {
+        !self.is_settled() && !self.is_sending && !self.is_attended && !self.has_failed()
+    }
+
+    /// When the governor has to look again even if nothing happens.
+    pub(super) fn deadline(&self) -> Option<Time<Steady>> {
+        let deadlines = [self.ledger.deadline(), self.spread.until()];
+        let deadline = deadlines.into_iter().flatten().min();
+        deadline.filter(|_| !self.has_failed())
+    }
+
+    /// Whether the governor sleeps although it has something to do, or for longer than it may.
+    pub(super) fn has_overslept(&self) -> bool {
+        self.governor_sleeps_until.is_some_and(|until| {
+            self.has_to_settle() || self.deadline().is_some_and(|deadline| deadline < until)
+        })
     }
 
     pub(super) fn moment(

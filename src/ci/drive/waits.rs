@@ -2,7 +2,7 @@
 
 use crate::ci::gates::{Ledger, Missed, Tally};
 use crate::ci::report::Moment;
-use crate::ci::settle::Unsettled;
+use crate::ci::settle::{Settler, Unsettled};
 use crate::ci::spans::SpanHistogram;
 use crate::time::{Duration, Ros, Time};
 use crate::untrusted::Foreign;
@@ -31,6 +31,15 @@ pub struct Drive {
     /// Whether the system under test was there before the run: then only the clock of the start goes out until
     /// [`Desk::release`](super::Desk::release), and what arrives before it does not belong to the run.
     pub is_held: bool,
+}
+
+/// What a [`Governor`](super::Governor) waits for besides answers.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Tells when the processes have settled.
+    pub settler: Settler,
+    /// How long that may take, each time: from when something is sent until they have settled and nothing new has come.
+    pub limit: Duration,
 }
 
 /// Why a run cannot go on.

@@ -1,6 +1,6 @@
 //! [`Settler`]: looks at threads until they have settled, and waits between the looks.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::error::{LookError, Unsettled};
 use super::look::How;
@@ -20,18 +20,21 @@ pub struct Settled {
     pub looks: u32,
     /// The time from the call to the end of the last look.
     pub took: Duration,
+    /// How much the processes have dealt with, as [`Settler::settle_all`] counts it.
+    pub stirred: u64,
     /// The processes that have ended since the last time: what was sent to them is lost or was their last.
     pub gone: Vec<Gone>,
 }
 
 /// Tells when processes have dealt with what they were sent.
 ///
-/// It waits by sleeping, so the timer slack of the calling thread (50 µs unless it was changed) adds to each pause. A
+/// It waits by sleeping; the timer slack of the calling thread (50 µs unless it was changed) may add to each pause. A
 /// thread that waits seconds for a process which computes uses about 3 % of a processor.
 #[derive(Debug)]
 pub struct Settler {
     set: ThreadSet,
     settling: Settling,
+    pauses: Pauses,
 }
 
 impl Settler {
@@ -45,9 +48,13 @@ impl Settler {
         let mut settling = Settling::new();
         for _ in 0..FIRST_LOOKS {
             settling.learn(&set.look_for_mark(&settling)?);
-            wait(BETWEEN_FIRST_LOOKS);
+            sleep(BETWEEN_FIRST_LOOKS);
         }
-        Ok(Self { set, settling })
+        Ok(Self {
+            set,
+            settling,
+            pauses: Pauses::default(),
+        })
     }
 
     /// To be called immediately before something is sent: a thread that sleeps now does not sleep because of it.
@@ -58,7 +65,7 @@ impl Settler {
         while self.settling.takes_marks() {
             let look = self.set.look_for_mark(&self.settling)?;
             match self.settling.mark(&look) {
-                Some(pause) => wait(pause),
+                Some(pause) => self.pauses.wait(pause),
                 None => break,
             }
         }
@@ -70,22 +77,60 @@ impl Settler {
     /// After `limit` this is an error that names the thread that was most often in the way; it can be called again to
     /// wait longer. A process that ends meanwhile is no error: [`Settled::gone`].
     pub fn settle(&mut self, limit: Duration) -> Result<Settled, Unsettled> {
+        self.wait(Duration::ZERO, limit, || 0, false)
+    }
+
+    /// The same while more may be sent or come: `stirred` counts that, and [`Settled::stirred`] is how much of it the processes
+    /// have dealt with. The end is a [mark](Settler::mark) for what is sent next.
+    ///
+    /// `waited` is how long the caller has waited in earlier calls for the same: pauses between looks grow with it.
+    pub fn settle_all(
+        &mut self,
+        waited: Duration,
+        limit: Duration,
+        stirred: impl FnMut() -> u64,
+    ) -> Result<Settled, Unsettled> {
+        self.wait(waited, limit, stirred, true)
+    }
+
+    fn wait(
+        &mut self,
+        waited: Duration,
+        limit: Duration,
+        mut stirred: impl FnMut() -> u64,
+        is_mark: bool,
+    ) -> Result<Settled, Unsettled> {
         let began = self.set.now();
-        self.settling.begin(began, limit);
+        let limit = limit.saturating_add(waited);
+        self.settling.begin(began.saturating_sub(waited), limit);
         let mut how = How::Ran;
         let mut looks = 0_u32;
+        let mut dealt_with = 0;
         loop {
+            let before = stirred();
             let look = self.set.look(how, &self.settling)?;
             let took = look.ended.saturating_sub(began);
             looks = looks.saturating_add(1);
-            match self.settling.take(&look) {
+            let step = self.settling.take(&look);
+            if self.settling.begins_anew() {
+                dealt_with = before;
+            }
+            match step {
                 Step::Settled => {
-                    let gone = self.set.take_gone();
-                    return Ok(Settled { looks, took, gone });
+                    if is_mark {
+                        // A proof is as good a look for it as any other, and this one is made.
+                        self.settling.mark(&look);
+                    }
+                    return Ok(Settled {
+                        looks,
+                        took,
+                        stirred: dealt_with,
+                        gone: self.set.take_gone(),
+                    });
                 }
                 Step::LookAgain { how: next, pause } => {
                     how = next;
-                    wait(pause);
+                    self.pauses.wait(pause);
                 }
                 Step::NeverSettles { thread, why } => {
                     let thread = thread.map(|thread| self.set.name(thread));
@@ -106,12 +151,59 @@ impl Settler {
     }
 }
 
+/// Pauses that end on time: a thread sleeps longer than it asks for, so it asks for less, and spins for the rest. It sleeps in any
+/// case, because what is on its way may need the processor on which this thread runs.
+#[derive(Debug, Default)]
+struct Pauses {
+    /// How much longer sleeping took than it was asked to.
+    late: Duration,
+}
+
+/// The most by which a pause is cut short.
+const MOST_LATE: Duration = Duration::from_micros(60);
+/// The longest spin.
+const LONGEST_SPIN: Duration = Duration::from_micros(15);
+
+impl Pauses {
+    fn wait(&mut self, pause: Duration) {
+        if pause.is_zero() {
+            return;
+        }
+        let began = now();
+        let asked = pause.saturating_sub(self.late);
+        sleep(asked.max(Duration::from_nanos(1)));
+        let slept = began.elapsed();
+        self.learn(slept.saturating_sub(asked));
+        if pause.saturating_sub(slept) <= LONGEST_SPIN {
+            while began.elapsed() < pause {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// Follows the time by which sleeping is late at least: later ones were held up by something else.
+    fn learn(&mut self, late: Duration) {
+        let late = late.min(MOST_LATE);
+        self.late = if late < self.late {
+            late
+        } else {
+            self.late + (late - self.late) / 16
+        };
+    }
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "nothing tells when other processes are done: they have to be looked at again"
 )]
-fn wait(pause: Duration) {
-    if !pause.is_zero() {
-        std::thread::sleep(pause);
-    }
+fn sleep(pause: Duration) {
+    std::thread::sleep(pause);
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the pauses between looks are in wall time"
+)]
+fn now() -> Instant {
+    Instant::now()
 }

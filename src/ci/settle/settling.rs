@@ -102,6 +102,8 @@ pub struct Settling {
     look_takes: Duration,
     /// Settled since the last mark, so that the next mark holds.
     is_settled: bool,
+    /// Later looks are compared with the last one.
+    begins_anew: bool,
 }
 
 impl Default for Settling {
@@ -120,12 +122,13 @@ impl Settling {
             limit: Duration::MAX,
             look_takes: Duration::MAX,
             is_settled: true,
+            begins_anew: true,
         }
     }
 
     /// Something is about to be sent: where the threads stand now is where they stand by themselves.
     ///
-    /// For the look see [`Settling::learn`]. If the threads have not settled since the last mark, that one stays: what
+    /// For the look see [`Settling::learn`]; it may also be the proof after which the threads have settled. If the threads have not settled since the last mark, that one stays: what
     /// was sent after it may be in work. `None` when the mark holds. Otherwise a pause after which to give another look,
     /// because a new thread is running.
     pub fn mark(&mut self, look: &Look<'_>) -> Option<Duration> {
@@ -178,8 +181,15 @@ impl Settling {
         })
     }
 
+    /// Whether the look that was taken last is the one with which later ones are compared. When the threads have settled,
+    /// they have dealt with everything that had been sent when the last such look began.
+    pub fn begins_anew(&self) -> bool {
+        self.begins_anew
+    }
+
     /// Takes a look that was made as the last step asked; the first one is of [`How::Ran`].
     pub fn take(&mut self, look: &Look<'_>) -> Step {
+        self.begins_anew = false;
         if let How::Suspect(thread) = look.how {
             return self.take_suspect(look, thread);
         }
@@ -199,7 +209,7 @@ impl Settling {
             return self.wait(How::Suspect(thread), look.ended);
         }
         if moved {
-            self.phase = Phase::Still { since: look.ended };
+            self.compares_with(look);
             return self.wait(How::Ran, look.ended);
         }
         match self.phase {
@@ -217,11 +227,16 @@ impl Settling {
                 return again(How::Ran, pause);
             }
             Phase::Begun | Phase::Waiting => {
-                self.phase = Phase::Still { since: look.ended };
+                self.compares_with(look);
                 return again(How::Ran, APART);
             }
         }
         again(How::Proof, Duration::ZERO)
+    }
+
+    fn compares_with(&mut self, look: &Look<'_>) {
+        self.phase = Phase::Still { since: look.ended };
+        self.begins_anew = true;
     }
 
     fn take_suspect(&mut self, look: &Look<'_>, thread: ThreadId) -> Step {

@@ -392,6 +392,7 @@ fn answers_without_stamps_fail_a_run_whose_gate_needs_them() {
         on_miss: OnMiss::Count(u64::MAX),
         lockstep: false,
         start: ros(1000),
+        is_held: false,
     };
     let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
     desk.is_unstamped("/other", "std_msgs/msg/String");

@@ -10,6 +10,8 @@ mod golden_update;
 mod in_process;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod isolated;
+#[cfg(target_os = "linux")]
+mod lockstep;
 mod model;
 #[cfg(feature = "wire")]
 mod outputs;

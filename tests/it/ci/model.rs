@@ -274,20 +274,25 @@ impl World {
         }
     }
 
-    /// Looks until the threads have settled or the limit has passed.
-    fn settle(&mut self, settling: &mut Settling, limit: Duration) -> Step {
+    /// Looks until the threads have settled or the limit has passed. With `is_mark` the proof is the mark for what follows.
+    fn settle(&mut self, settling: &mut Settling, limit: Duration, is_mark: bool) -> Step {
         settling.begin(self.now, limit);
         let mut how = How::Ran;
         loop {
             let (began, is_new_list, seen) = self.look(how, settling, false);
-            let step = settling.take(&Look {
+            let look = Look {
                 how,
                 began,
                 ended: self.now,
                 is_new_list,
                 threads: &seen,
-            });
+            };
+            let step = settling.take(&look);
             match step {
+                Step::Settled if is_mark => {
+                    assert_eq!(settling.mark(&look), None);
+                    return step;
+                }
                 Step::LookAgain { how: next, pause } => {
                     how = next;
                     self.steps();
@@ -308,6 +313,7 @@ proptest! {
         workers in 1..5_u32,
         loops in 0..3_u32,
         hops in 0..12_u32,
+        proof_is_mark: bool,
         choices in proptest::collection::vec(any::<u8>(), 0..1_500),
     ) {
         let mut world = World::new(workers, loops, hops, choices);
@@ -316,11 +322,13 @@ proptest! {
         for _ in 0..3 {
             world.threads[0].receives();
             world.hops += hops;
-            let step = world.settle(&mut settling, Duration::from_millis(20));
+            let step = world.settle(&mut settling, Duration::from_millis(20), proof_is_mark);
             if step == Step::Settled {
                 prop_assert!(!world.is_on_its_way(), "{:?}", world.threads);
             }
-            world.mark(&mut settling);
+            if step != Step::Settled || !proof_is_mark {
+                world.mark(&mut settling);
+            }
         }
     }
 
@@ -341,7 +349,7 @@ proptest! {
         // Loops that were found running at the first mark are known at the second one.
         world.mark(&mut settling);
         world.list();
-        let step = world.settle(&mut settling, Duration::ZERO);
+        let step = world.settle(&mut settling, Duration::ZERO, false);
         let has_unknown_loop = matches!(step, Step::NeverSettles { why: Why::Sleeps, .. });
         prop_assert!(step == Step::Settled || (has_unknown_loop && loops > 0), "{step:?}");
     }
@@ -479,5 +487,26 @@ fn looks_that_are_too_close_prove_nothing() {
                 pause
             }
         );
+    }
+}
+
+#[test]
+fn what_was_sent_before_the_look_that_others_are_compared_with_is_dealt_with() {
+    let mut settling = Settling::new();
+    settling.begin(Duration::ZERO, Duration::MAX);
+    let waits = |how, at, slices| look(how, at, seen(2, slices, Some(State::Waits)));
+    for (how, at, slices, begins_anew, is_settled) in [
+        (How::Ran, 0, 5, true, false),
+        (How::Ran, 60, 6, true, false),
+        // Too close.
+        (How::Ran, 70, 6, false, false),
+        (How::Ran, 120, 6, false, false),
+        (How::Proof, 130, 7, true, false),
+        (How::Ran, 190, 7, false, false),
+        (How::Proof, 200, 7, false, true),
+    ] {
+        let step = take(&mut settling, waits(how, at, slices));
+        assert_eq!(settling.begins_anew(), begins_anew, "at {at}");
+        assert_eq!(step == Step::Settled, is_settled, "at {at}: {step:?}");
     }
 }

@@ -77,6 +77,28 @@ fn a_program_that_computes_or_sleeps_has_settled_when_it_is_done() {
 }
 
 #[test]
+fn what_comes_meanwhile_is_dealt_with_if_two_more_looks_followed() {
+    for name in ["chain 2", "compute 5"] {
+        let mut program = Program::start(name);
+        let mut settler = tree(&program);
+        settler.mark().unwrap();
+        for message in 0..50 {
+            program.send(message);
+            // Something comes before each look.
+            let mut come = 0;
+            let settled = settler.settle_all(Duration::ZERO, PATIENCE, || {
+                come += 1;
+                come
+            });
+            let settled = settled.unwrap();
+            assert_eq!(program.answer(), Some(message), "{settled:?}");
+            assert_eq!(u64::from(settled.looks), come);
+            assert!((1..=come - 2).contains(&settled.stirred), "{settled:?}");
+        }
+    }
+}
+
+#[test]
 fn a_message_that_is_sent_before_the_mark_of_another_is_not_forgotten() {
     let mut program = Program::start("sleep 50");
     let mut settler = tree(&program);

@@ -10,6 +10,10 @@ use crate::ci::outputs::arrival::Arrival;
 /// What a message takes besides its payload.
 const OVERHEAD: usize = 128;
 
+/// With so many bytes waiting, the taker is woken. With fewer it comes by itself, so that a message that is alone does not cost the
+/// change to another thread.
+const WORTH_WAKING: usize = 256 << 10;
+
 /// Messages for one taker.
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -23,6 +27,7 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Arrival>,
+    waiting_bytes: usize,
     /// The bytes of what waits, and of what was taken and is not done with.
     bytes: usize,
     /// Nobody has made room within the limit: nothing is added and nobody waits before there is some.
@@ -71,8 +76,10 @@ impl Queue {
         if is_added {
             state.bytes = state.bytes.saturating_add(size);
             state.waiting.push_back(arrival);
+            let before = state.waiting_bytes;
+            state.waiting_bytes = before.saturating_add(size);
             // A taker looks at what waits before it waits itself.
-            if state.waiting.len() == 1 {
+            if before < WORTH_WAKING && state.waiting_bytes >= WORTH_WAKING {
                 self.changed.notify_one();
             }
         }
@@ -89,6 +96,7 @@ impl Queue {
             return;
         }
         state.waiting_for_room += 1;
+        self.changed.notify_one();
         let waited = self
             .room
             .wait_timeout_while(state, self.longest_wait, is_full);
@@ -101,13 +109,20 @@ impl Queue {
         }
     }
 
-    /// Takes all that waits; waits for something for `longest` at most. Its bytes count until they are [released](Self::release).
+    /// Takes all that waits, after `longest`, or earlier if it is much. Its bytes count until they are
+    /// [released](Self::release).
     pub(super) fn take(&self, longest: Duration) -> Taken {
-        let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_closed;
+        let is_idle = |state: &mut State| {
+            let is_urgent = state.waiting_for_room > 0 || state.is_stuck;
+            let is_little = state.waiting_bytes < WORTH_WAKING && !is_urgent;
+            let is_empty = state.waiting.is_empty();
+            (is_little || is_empty) && !state.is_closed
+        };
         let waited = self
             .changed
             .wait_timeout_while(self.state(), longest, is_idle);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting_bytes = 0;
         Taken {
             messages: std::mem::take(&mut state.waiting),
             is_last: state.is_closed,
@@ -191,6 +206,19 @@ mod tests {
     }
 
     #[test]
+    fn a_taker_is_woken_when_much_waits_and_gets_less_when_its_time_has_come() {
+        let queue = Queue::new(usize::MAX, Duration::from_secs(600));
+        std::thread::scope(|scope| {
+            let putter = scope.spawn(|| (0..2).all(|_| queue.add(arrival(WORTH_WAKING / 2))));
+            let taken = queue.take(Duration::from_secs(600));
+            assert_eq!(taken.messages.len(), 2);
+            assert!(putter.join().unwrap());
+        });
+        queue.add(arrival(1));
+        assert_eq!(queue.take(Duration::from_millis(1)).messages.len(), 1);
+    }
+
+    #[test]
     fn whoever_has_added_waits_for_room() {
         let queue = Queue::new(OVERHEAD + 100, Duration::from_secs(600));
         std::thread::scope(|scope| {
@@ -203,7 +231,8 @@ mod tests {
             });
             let mut taken = 0;
             while taken < 100 {
-                for message in queue.take(Duration::from_secs(600)).messages {
+                // The last one comes alone.
+                for message in queue.take(Duration::from_millis(100)).messages {
                     taken += 1;
                     queue.release(size_of(&message));
                 }

@@ -21,6 +21,8 @@ use crate::untrusted::Foreign;
 pub const DEFINITION_LIMIT: Duration = Duration::from_secs(10);
 /// How long what was received may be missing in the file.
 const FLUSH: Duration = Duration::from_secs(1);
+/// How long a few messages wait until the recorder comes for them.
+const GATHER: Duration = Duration::from_millis(100);
 /// How often the recorder looks whether a definition is known.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -208,12 +210,13 @@ impl Writing {
         loop {
             let now = now();
             let is_waiting = |topic: &Writable| matches!(topic, Writable::Undefined(..));
-            let until_flush = flush_at.map_or(FLUSH, |at| at.saturating_duration_since(now));
+            let until_flush = flush_at.map_or(GATHER, |at| at.saturating_duration_since(now));
             let longest = if self.topics.values().any(is_waiting) {
-                until_flush.min(LOOK)
+                LOOK
             } else {
-                until_flush
+                GATHER
             };
+            let longest = until_flush.min(longest);
             let taken = queue.take(longest);
             let now = self::now();
             let mut done: usize = taken
@@ -228,7 +231,7 @@ impl Writing {
             let has_open_chunk = |file: &RecordingFile| file.has_open_chunk();
             if !self.file.as_ref().is_some_and(has_open_chunk) {
                 flush_at = None;
-            } else if now >= *flush_at.get_or_insert(now + FLUSH) {
+            } else if now >= *flush_at.get_or_insert(now + (FLUSH - GATHER)) {
                 flush_at = None;
                 self.try_file(|file| file.flush().map(|()| true));
             }

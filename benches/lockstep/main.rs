@@ -1,0 +1,165 @@
+//! How fast playback goes that waits for a node: with a gate and in lockstep, compared with a loop that puts a message and
+//! waits for the answer.
+//!
+//! `cargo bench --bench lockstep [-- ROUNDS]` (default 7). Each turn is a process of its own that starts a node, a third process.
+//! All use zenoh as `play --isolated` does: a router in the process that sends, peers with links to each other. The node answers
+//! each message with one of the same size. Turns alternate, and the figures are medians over the rounds, the ratios those of
+//! the turns of one round.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+
+mod driver;
+mod node;
+mod turn;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use turn::{Figures, Turn, Way};
+
+fn main() -> Result<()> {
+    if let Some((role, turn, bag)) = Turn::of_process()? {
+        match role.as_str() {
+            "node" => return node::run(turn.computes),
+            "driver" => {
+                let Figures {
+                    per_second,
+                    share,
+                    threads,
+                } = driver::run(&turn, Path::new(&bag))?;
+                println!("{per_second} {share} {threads}");
+                return Ok(());
+            }
+            other => bail!("unknown role {other}"),
+        }
+    }
+    let rounds = std::env::args()
+        .find_map(|arg| arg.parse().ok())
+        .unwrap_or(7);
+    let dir = tempfile::tempdir()?;
+    let bag = dir.path().join("bag.mcap");
+    for size in [200, 10_000, 1_000_000] {
+        compare(rounds, size, &bag)?;
+    }
+    waiting(rounds, &bag)
+}
+
+/// All ways with messages of this size, each with the first one as its measure.
+fn compare(rounds: usize, size: usize, bag: &Path) -> Result<()> {
+    let bare = Turn {
+        way: Way::Bare,
+        cycles: if size > 100_000 { 1_000 } else { 5_000 },
+        size,
+        has_clock: false,
+        records: false,
+        computes: Duration::ZERO,
+    };
+    bare.write_recording(bag)?;
+    let gated = Turn {
+        way: Way::Gated,
+        ..bare
+    };
+    let settled = Turn {
+        way: Way::Settled,
+        has_clock: true,
+        ..bare
+    };
+    let turns = [
+        ("bare put and answer", bare),
+        ("gate", gated),
+        (
+            "gate, recorded",
+            Turn {
+                records: true,
+                ..gated
+            },
+        ),
+        (
+            "gate, /clock before each message",
+            Turn {
+                has_clock: true,
+                ..gated
+            },
+        ),
+        ("lockstep, /clock before each message", settled),
+        (
+            "lockstep, recorded",
+            Turn {
+                records: true,
+                ..settled
+            },
+        ),
+    ];
+    println!(
+        "messages of {size} bytes: cycles a second, ratio to the first row; processors; threads"
+    );
+    let mut figures: [Vec<Figures>; 6] = Default::default();
+    for _ in 0..rounds {
+        for ((_, turn), figures) in turns.iter().zip(&mut figures) {
+            figures.push(turn.run(bag)?);
+        }
+    }
+    for ((name, _), of) in turns.iter().zip(&figures) {
+        let ratios = of
+            .iter()
+            .zip(&figures[0])
+            .map(|(a, b)| a.per_second / b.per_second);
+        println!(
+            "{name:<40}{:>8.0}{:>7.2}{:>7.2}{:>5}",
+            median(of.iter().map(|it| it.per_second)),
+            median(ratios),
+            median(of.iter().map(|it| it.share)),
+            of[0].threads,
+        );
+    }
+    for (without, with) in [(1, 2), (4, 5)] {
+        let ratios = figures[with]
+            .iter()
+            .zip(&figures[without])
+            .map(|(a, b)| a.per_second / b.per_second);
+        println!(
+            "{:<40}{:>15.3}",
+            format!("{}, to that without", turns[with].0),
+            median(ratios)
+        );
+    }
+    Ok(())
+}
+
+/// How much of a processor is used while a node computes.
+fn waiting(rounds: usize, bag: &Path) -> Result<()> {
+    println!(
+        "in lockstep with a node that computes: cycles a second, time lost for each, processors"
+    );
+    for (millis, cycles) in [(1, 1_000), (3, 500), (10, 200), (100, 30)] {
+        let turn = Turn {
+            way: Way::Settled,
+            cycles,
+            size: 200,
+            has_clock: true,
+            records: true,
+            computes: Duration::from_millis(millis),
+        };
+        turn.write_recording(bag)?;
+        let figures: Vec<Figures> = (0..rounds.min(3))
+            .map(|_| turn.run(bag))
+            .collect::<Result<_>>()?;
+        let rate = median(figures.iter().map(|it| it.per_second));
+        #[expect(clippy::cast_precision_loss, reason = "a few milliseconds")]
+        let lost = 1e3 / rate - millis as f64;
+        let share = median(figures.iter().map(|it| it.share));
+        println!(
+            "{:<40}{rate:>8.0}{lost:>7.2} ms{share:>7.3}",
+            format!("{millis} ms")
+        );
+    }
+    Ok(())
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
