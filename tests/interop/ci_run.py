@@ -19,7 +19,7 @@ DEMO = HOUSE / "testdata/demo.mcap"
 NODE = HOUSE / "tests/interop/ci_node.py"
 INPUT = "/imu"
 # Exit codes.
-DONE, USAGE, TIMEOUT, VERDICT, CHILD, INTERRUPTED = 0, 2, 4, 5, 6, 130
+DONE, FAILED, USAGE, TIMEOUT, VERDICT, CHILD, INTERRUPTED = 0, 1, 2, 4, 5, 6, 130
 # No run of these tests takes longer, on a machine with much else to do.
 PATIENCE = 60
 
@@ -82,22 +82,35 @@ class CaseRunner:
     def __init__(self, folder: Path, imu_hash: str):
         self._folder, self._hash, self._number = folder, imu_hash, 0
 
-    def start(self, *flags: str, command: list[str], end: str | None = "+1s") -> "Running":
+    def start(
+        self,
+        *flags: str,
+        command: list[str],
+        end: str | None = "+1s",
+        below: tuple[str, ...] = (),
+        run: Path | None = None,
+    ) -> "Running":
+        """`below`: the words of a program that executes the player; `run`: the folder of the run."""
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
         self._number += 1
         folder = self._folder / f"case-{self._number}"
         folder.mkdir()
-        own = ["--topics", INPUT, "--isolated", "--run-dir", folder / "run"]
+        own = ["--topics", INPUT, "--isolated", "--run-dir", run or folder / "run"]
         own += ["--end", end] if end else []
         own += ["--junit", folder / "junit.xml", "--report", folder / "report.json"]
         own += ["--record", folder / "out.mcap", "--no-tui"]
-        words = [BINARY, DEMO, *own, *flags, "--", *command]
+        words = [*below, BINARY, DEMO, *own, *flags, "--", *command]
         return Running([str(word) for word in words], folder, self._hash)
 
     def __call__(
-        self, *flags: str, command: list[str], end: str | None = "+1s", timeout: float = PATIENCE
+        self,
+        *flags: str,
+        command: list[str],
+        end: str | None = "+1s",
+        timeout: float = PATIENCE,
+        **where,
     ) -> Case:
-        with self.start(*flags, command=command, end=end) as running:
+        with self.start(*flags, command=command, end=end, **where) as running:
             return running.case(timeout)
 
 
@@ -148,6 +161,14 @@ class Running:
 
     def interrupt(self) -> None:
         self._process.send_signal(signal.SIGINT)
+
+    def interrupt_until_it_ends(self) -> None:
+        """Two signals of one kind that come together may be one."""
+        deadline = time.monotonic() + PATIENCE
+        while self._process.poll() is None:
+            assert time.monotonic() < deadline, self.stderr()
+            self.interrupt()
+            time.sleep(0.1)
 
     def __enter__(self):
         return self

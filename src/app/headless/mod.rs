@@ -41,10 +41,18 @@ pub(crate) fn watch<O>(
             }
             recv(under_test.ended) -> exit => match exit {
                 Ok(exit) => {
+                    // One of its processes may be the reason.
+                    under_test.takes_failure();
                     supervisor.child_ended(&exit);
                     under_test.reason.get_or_insert(exit.to_string());
                 }
                 Err(_) => under_test.ended = never(),
+            },
+            recv(under_test.process_ends) -> end => match end {
+                Ok(end) => if under_test.fails(&end) {
+                    supervisor.process_failed();
+                },
+                Err(_) => under_test.process_ends = never(),
             },
             recv(under_test.troubles) -> trouble => match trouble {
                 Ok(trouble) => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration as StdDuration;
 
 use anyhow::Context;
-use bagplay::ci::child::{Child, ChildEnd, Program};
+use bagplay::ci::child::{Child, ChildEnd, ProcessEnds, Program};
 use bagplay::ci::drive::{Desk, Drained, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
@@ -15,7 +15,9 @@ use bagplay::player::{Pace, Player};
 use bagplay::time::Speed;
 use crossbeam_channel::never;
 
-use super::begin::{close_loops, driven_topics, receive, settler, start_child, wire_options};
+use super::begin::{
+    close_loops, driven_topics, receive, settler, start_child, watch_processes, wire_options,
+};
 use super::bursts::{depths, overflows};
 use super::ready::{Awaited, needs_ros};
 use super::setup::Setup;
@@ -91,7 +93,8 @@ fn start<'a>(
         under_test: UnderTest {
             ended: ended.unwrap_or_else(never),
             troubles,
-            reason: None,
+            is_strict: args.time.strict,
+            ..UnderTest::default()
         },
         rest: Rest {
             args,
@@ -168,6 +171,10 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let governor = Governor::start(&desk, waiting)
         .context("the thread that governs the run cannot be started")
         .or_exit(Exit::Failed)?;
+    let watch = watch_processes(args, running_child, &desk)?;
+    if let Some(watch) = &watch {
+        under_test.process_ends = watch.told().clone();
+    }
     let (start, shift) = (plan.options.entry(), plan.options.clock.shift);
     let topics = driven_topics(setup.bag, &plan);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
@@ -197,6 +204,11 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     if ended.how == Ending::End && !report.reached_end {
         ended.how = Ending::Stopped;
     }
+    let unread = watch.map(ProcessEnds::finish).unwrap_or_default();
+    if under_test.takes_any_failure(&unread) && ended.how == Ending::End {
+        ended = Ended::failed(Exit::Child);
+    }
+    rest.notes.append(&mut under_test.notes);
     let mut happened = rest.finish(
         plan.clone(),
         &network,
@@ -309,6 +321,8 @@ fn drain(run: &Run<'_>, desk: &Desk, under_test: &mut UnderTest, quiet: StdDurat
         if let Ok(exit) = run.signals.try_recv() {
             let how = Ending::Interrupted;
             ended = Ended { how, exit };
+        } else if under_test.takes_failure() {
+            ended = Ended::failed(Exit::Child);
         } else if let Ok(exit) = under_test.ended.try_recv() {
             tracing::error!("{exit}, before everything was answered");
             under_test.reason.get_or_insert(exit.to_string());
