@@ -19,7 +19,7 @@ use super::begin::{
     close_loops, driven_topics, receive, settler, start_child, watch_processes, wire_options,
 };
 use super::bursts::{depths, overflows};
-use super::ready::{Awaited, needs_ros};
+use super::ready::{Awaited, NotReady, needs_ros};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -140,15 +140,8 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         Err(_) => Vec::new(),
     };
     rest.say(overflows.iter().map(|it| it.sentence(args.ci.spread)));
-    let not_ready = match ready {
-        Ok(()) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
-            let why = "a subscriber cannot keep the messages of a burst (--strict)";
-            Some((Ended::failed(Exit::Usage), why.to_owned()))
-        }
-        Ok(()) => None,
-        Err(not_ready) => Some(not_ready.ended(limit)),
-    };
-    if let Some((ended, reason)) = not_ready {
+    let is_refused = args.time.strict && !args.ci.spread && !overflows.is_empty();
+    if let Some((ended, reason)) = no_start(ready, is_refused, limit) {
         tracing::error!("{reason}");
         under_test.reason = Some(reason);
         let happened = rest.finish(plan, &network, &desk, child, (ended, under_test.reason));
@@ -172,9 +165,8 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         .context("the thread that governs the run cannot be started")
         .or_exit(Exit::Failed)?;
     let watch = watch_processes(args, running_child, &desk)?;
-    if let Some(watch) = &watch {
-        under_test.process_ends = watch.told().clone();
-    }
+    let told = watch.as_ref().map(|watch| watch.told().clone());
+    under_test.process_ends = told.unwrap_or_else(never);
     let (start, shift) = (plan.options.entry(), plan.options.clock.shift);
     let topics = driven_topics(setup.bag, &plan);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
@@ -221,6 +213,22 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     drop(governor);
     shutdown::leave(network, out.into_inner());
     Ok(happened)
+}
+
+/// Why nothing is played, if that is so.
+fn no_start(
+    ready: Result<(), NotReady>,
+    has_bursts: bool,
+    limit: StdDuration,
+) -> Option<(Ended, String)> {
+    match ready {
+        Ok(()) if has_bursts => {
+            let why = "a subscriber cannot keep the messages of a burst (--strict)";
+            Some((Ended::failed(Exit::Usage), why.to_owned()))
+        }
+        Ok(()) => None,
+        Err(not_ready) => Some(not_ready.ended(limit)),
+    }
 }
 
 /// What the end of a run needs of its beginning.

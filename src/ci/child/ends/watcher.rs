@@ -218,11 +218,11 @@ impl Waiting {
 
     /// Takes out the processes that have ended, and says how as far as that means something.
     fn take_ended(&mut self, at: &impl Fn() -> Time<Ros>) -> Vec<ProcessEnd> {
-        let has_ended = |_: &(i32, u64), known: &mut Known| known.handle.has_ended();
-        let ended: Vec<Known> = self
-            .processes
-            .extract_if(.., has_ended)
-            .map(|(_, known)| known)
+        let ended = |(key, known): (&(i32, u64), &Known)| known.handle.has_ended().then_some(*key);
+        let ended: Vec<_> = self.processes.iter().filter_map(ended).collect();
+        let ended: Vec<Known> = ended
+            .iter()
+            .filter_map(|key| self.processes.remove(key))
             .collect();
         let mut ends = Vec::new();
         for known in ended {
