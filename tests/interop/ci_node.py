@@ -12,6 +12,7 @@ import ctypes
 import json
 import os
 import random
+import resource
 import signal
 import struct
 import sys
@@ -138,6 +139,7 @@ def main():
     parser.add_argument("--daemon", action="store_true", help="leave a process behind")
     parser.add_argument("--close-stdout", action="store_true")
     parser.add_argument("--flood-stdout", action="store_true")
+    parser.add_argument("--file-limit", type=int, metavar="BYTES", help="of files that this process writes")
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--quit-at", type=int, help="exit with code 0 at this one")
     parser.add_argument("--farewell", action="store_true", help="a last answer when it is asked to end")
@@ -157,6 +159,11 @@ def main():
     arguments = parser.parse_args()
     if arguments.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if arguments.file_limit:
+        limit = (arguments.file_limit, arguments.file_limit)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        # Python ignores it; other programs are ended by it.
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     if arguments.daemon:
         start_daemon()
     if arguments.untraceable:

@@ -89,12 +89,14 @@ class CaseRunner:
         end: str | None = "+1s",
         network: tuple[str, ...] = ("--isolated",),
         prefix: tuple[str, ...] = (),
+        run: Path | None = None,
     ) -> "Running":
+        """`prefix`: the words of a program that executes the player; `run`: the folder of the run."""
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
         self._number += 1
         folder = self.folder / f"case-{self._number}"
         folder.mkdir()
-        own = ["--topics", INPUT, *network, "--run-dir", folder / "run"]
+        own = ["--topics", INPUT, *network, "--run-dir", run or folder / "run"]
         own += ["--end", end] if end else []
         own += ["--junit", folder / "junit.xml", "--report", folder / "report.json"]
         own += ["--record", folder / "out.mcap", "--no-tui"]
@@ -155,6 +157,14 @@ class Running:
 
     def interrupt(self) -> None:
         self._process.send_signal(signal.SIGINT)
+
+    def interrupt_until_it_ends(self) -> None:
+        """Two signals of one kind that come together may be one."""
+        deadline = time.monotonic() + PATIENCE
+        while self._process.poll() is None:
+            assert time.monotonic() < deadline, self.stderr()
+            self.interrupt()
+            time.sleep(0.1)
 
     def __enter__(self):
         return self

@@ -2,12 +2,27 @@
 names the culprit."""
 
 import re
+import shlex
 import shutil
+import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from ci_run import CHILD, DONE, INPUT, INTERRUPTED, TIMEOUT, USAGE, CaseRunner, is_alive, node
+from ci_run import (
+    CHILD,
+    DONE,
+    FAILED,
+    INPUT,
+    INTERRUPTED,
+    TIMEOUT,
+    USAGE,
+    CaseRunner,
+    is_alive,
+    node,
+)
 
 GATE = ("--gate", "/imu -> /answer")
 BY_STAMP = ("--gate", "/imu -> /answer by stamp")
@@ -25,6 +40,11 @@ def check(case, kind: str) -> dict:
     """The only check of a kind."""
     (found,) = [it for it in case.report["checks"] if it["kind"] == kind]
     return found
+
+
+def shell(script: str, *arguments: str) -> list[str]:
+    """A shell that runs a script, in which NODE is the node with these arguments."""
+    return ["sh", "-c", script.replace("NODE", shlex.join(node(*arguments)))]
 
 
 # It does not begin
@@ -62,6 +82,52 @@ def test_a_program_that_ends_early_with_code_0(run, flags):
     assert case.exit == CHILD, case.stderr
     assert check(case, "child")["verdict"] == "failed"
     assert case.report["child"]["ended"] == "exit code 0"
+
+
+# A process of it ends, and the program itself goes on. A shell that has become `sleep` asks for no results.
+
+
+@pytest.mark.parametrize("flags", [GATE, ("--lockstep",), ()], ids=["gate", "lockstep", "neither"])
+def test_a_process_that_crashes_below_a_launcher(run, flags):
+    case = run(*flags, command=shell("NODE & exec sleep 1000", "--crash-at", "5"))
+    assert case.exit == CHILD, case.stderr
+    case.says("process ci_node.py (", "was ended by signal 11 (SIGSEGV) at ", "before the end of the run")
+    assert check(case, "child")["verdict"] == "failed"
+    assert case.report["child"]["ended"] == "ended by play"
+
+
+def test_a_process_that_ends_with_code_0_below_a_launcher_is_a_note(run):
+    case = run("--lockstep", command=shell("NODE & exec sleep 1000", "--quit-at", "5"))
+    assert case.exit == DONE, case.stderr
+    case.says("process ci_node.py (", "ended with exit code 0 at ", "before the end of the run")
+
+
+def test_with_strict_an_end_with_an_unknown_result_fails_the_run(run):
+    # The shell and the player ask for the result at the same moment.
+    command = shell("NODE; exec sleep 1000", "--crash-at", "5")
+    case = run("--lockstep", "--strict", command=command)
+    assert case.exit == CHILD, case.stderr
+    case.says("process ci_node.py (", "before the end of the run")
+
+
+@pytest.fixture
+def sleepers():
+    processes = [subprocess.Popen(["sleep", "1000"]) for _ in range(2)]
+    yield processes
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def test_processes_that_the_run_has_not_started(run, sleepers):
+    first, second = sleepers
+    pids = ("--pid", str(first.pid), "--pid", str(second.pid))
+    with run.start("--lockstep", "--rate", "0.1", *pids, command=node(), end=None) as running:
+        running.wait_for_node('"first"')
+        second.send_signal(signal.SIGSEGV)
+        case = running.case()
+    assert case.exit == CHILD, case.stderr
+    case.says(f"process sleep ({second.pid}) was ended by signal 11 (SIGSEGV) at ")
 
 
 # It does not answer
@@ -139,6 +205,50 @@ def test_a_program_that_floods_its_output(run):
     case = run(*GATE, command=node("--flood-stdout"), end="+0.1s")
     assert case.exit == DONE, case.stderr
     assert (case.folder / "run/stdout.log").stat().st_size > 1 << 20
+
+
+def test_a_program_whose_files_may_not_grow(run):
+    """The file of its standard output is one of them."""
+    command = node("--flood-stdout", "--file-limit", "1000000")
+    case = run("--rate", "0.1", command=command, end=None)
+    assert case.exit == CHILD, case.stderr
+    case.says("ci_node.py", "was ended by signal 25 (SIGXFSZ)")
+    assert (case.folder / "run/stdout.log").stat().st_size == 1_000_000
+
+
+def test_a_recording_that_may_not_grow(run):
+    """A limit of the player and all below it: 1024 blocks of 512 bytes, or of 1 KiB."""
+    below = ("sh", "-c", 'ulimit -f 1024; exec "$0" "$@"')
+    case = run(*GATE, command=node("--extra", "2000", "--no-timer"), end="+0.3s", prefix=below)
+    assert case.exit == FAILED, case.stderr
+    case.says("the outputs are recorded", "outputs.mcap", "File too large")
+
+
+@pytest.fixture
+def small_disk():
+    """The words before a command that give it a disk of 80 MiB in a folder, and nothing of it to anybody else."""
+    folder = Path("/mnt")
+    mount = f'mount -t tmpfs -o size=80m none {folder} && exec "$0" "$@"'
+    below = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount)
+    if subprocess.run([*below, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this system lets nobody mount a disk of their own")
+    return folder, below
+
+
+def test_a_program_that_fills_the_disk(run, small_disk):
+    folder, below = small_disk
+    command = node("--flood-stdout")
+    case = run("--rate", "0.1", command=command, end=None, prefix=below, run=folder / "run")
+    assert case.exit == CHILD, case.stderr
+    case.says("ci_node.py was ended after", "MiB of the disk with /mnt/run are free")
+
+
+def test_nothing_is_started_on_a_disk_that_is_full(run, small_disk):
+    folder, below = small_disk
+    fill = (*below[:-1], f"{below[-1]}".replace("exec", f"head -c 40m /dev/zero > {folder}/big && exec"))
+    case = run(*GATE, command=node(), prefix=fill, run=folder / "run")
+    assert case.exit == FAILED, case.stderr
+    assert "the disk with /mnt/run has only" in case.stderr
 
 
 def test_a_program_that_closes_its_output(run):
@@ -235,3 +345,43 @@ def test_an_output_that_cannot_be_received_fails_a_run_that_names_it(run, tmp_pa
     (check,) = (it for it in case.report["checks"] if it["name"] == "every output is received")
     assert check["verdict"] == "error", case.stderr
     assert case.exit != DONE
+
+
+LEASE = """
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, lambda *_: print("opened", flush=True))
+file = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("held", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+class Lease(subprocess.Popen):
+    """A process that holds a lease of a file until the end of the `with` block."""
+
+    def __init__(self, file):
+        words = [sys.executable, "-c", LEASE, file]
+        super().__init__(words, stdout=subprocess.PIPE, text=True)
+
+    def __exit__(self, *reason):
+        self.kill()
+        super().__exit__(*reason)
+
+
+def test_a_second_ctrl_c_ends_a_run_whose_program_cannot_be_opened_yet(run, tmp_path):
+    """As on a disk that does not answer: whoever executes the file waits until the lease is given back."""
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nexec sleep 1000\n")
+    program.chmod(0o755)
+    with Lease(program) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with run.start(*GATE, command=[str(program)]) as running:
+            assert holder.stdout.readline() == "opened\n"
+            children = running.children()
+            running.interrupt()
+            running.interrupt_until_it_ends()
+            case = running.case(30)
+    assert case.exit == INTERRUPTED, case.stderr
+    assert children and not any(is_alive(child) for child in children)

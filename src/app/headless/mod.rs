@@ -41,8 +41,18 @@ pub(crate) fn watch<O>(
                 supervisor.take(&happened);
             }
             recv(under_test.ended) -> exit => match exit {
-                Ok(exit) => supervisor.child_ended(&exit),
+                Ok(exit) => {
+                    // One of its processes may be the reason.
+                    under_test.takes_failure();
+                    supervisor.child_ended(&exit);
+                }
                 Err(_) => under_test.ended = never(),
+            },
+            recv(under_test.process_ends) -> end => match end {
+                Ok(end) => if under_test.fails(&end) {
+                    supervisor.process_failed();
+                },
+                Err(_) => under_test.process_ends = never(),
             },
             recv(under_test.troubles) -> trouble => match trouble {
                 Ok(trouble) => supervisor.is_troubled(&trouble),

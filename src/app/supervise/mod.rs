@@ -298,6 +298,11 @@ impl<'a> Supervisor<'a> {
         self.end(Ended::failed(Exit::Child));
     }
 
+    /// A process that the program under test has started failed before the end of the run.
+    pub(crate) fn process_failed(&mut self) {
+        self.end(Ended::failed(Exit::Child));
+    }
+
     /// The run cannot go on.
     pub(crate) fn is_troubled(&mut self, trouble: &Trouble) {
         let (exit, why) = verdict_of(trouble, self.run.network);

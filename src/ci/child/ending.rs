@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::exit::ChildExit;
+use super::ends::exit::ChildExit;
 use super::processes::list::Process;
 use super::program::Program;
 use super::tail::Tail;
@@ -190,8 +190,8 @@ impl<'a> Ending<'a> {
     fn ask(&mut self, living: &[Process]) {
         let leader = self.watched.leader();
         let is_first = self.told.is_empty();
+        let is_group_told = is_first && self.watched.signal_group(Signal::TERM);
         if is_first {
-            self.watched.signal_group(Signal::TERM);
             self.told.insert(leader);
         }
         let has_leader = living.iter().any(|process| process.id == leader);
@@ -199,7 +199,7 @@ impl<'a> Ending<'a> {
         for process in living {
             let is_orphan = orphans.contains(&process.id);
             let is_in_group = process.group == leader;
-            if is_first && is_in_group {
+            if is_group_told && is_in_group {
                 self.told.insert(process.id);
             }
             if is_first && is_orphan {

@@ -19,21 +19,23 @@
 //! ```
 
 mod ending;
+mod ends;
 mod error;
-mod exit;
 mod limits;
 mod processes;
 mod program;
+mod registry;
 mod running;
 mod tail;
 mod wall;
 mod watched;
 
 pub use ending::{ChildEnd, Orphan};
+pub use ends::{ChildExit, How, Meaning, ProcessEnd, ProcessEnds, Whose, signal_name};
 pub use error::ChildError;
-pub use exit::{ChildExit, How, signal_name};
 pub use limits::{Limits, Reached};
 pub use processes::list::has_ended;
 pub use program::{Claims, Program};
-pub use running::{Child, kill_all};
+pub use registry::kill_all;
+pub use running::Child;
 pub use tail::Tail;

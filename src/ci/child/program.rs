@@ -62,35 +62,7 @@ impl Program {
     /// The name by which it is shown: the last part of its path. Of `ros2 run PACKAGE NAME`, `ros2 launch PACKAGE FILE`
     /// and `python3 FILE` what they start. `env` and its assignments are left out.
     pub fn name(&self) -> String {
-        let skipped = self.words_of_env();
-        let word = |at: usize| {
-            let word = self.command.get(skipped + at)?;
-            let last = Path::new(word).file_name().unwrap_or(word);
-            Some(last.to_string_lossy().into_owned())
-        };
-        let first = word(0).unwrap_or_default();
-        let started = match (first.as_str(), word(1).as_deref()) {
-            ("ros2", Some("run" | "launch")) => word(3),
-            (python, Some(file)) if python.starts_with("python") && !file.starts_with('-') => {
-                word(1)
-            }
-            _ => None,
-        };
-        started
-            .filter(|name| !name.starts_with('-'))
-            .unwrap_or(first)
-    }
-
-    /// How many words of the command belong to an `env` before the program.
-    fn words_of_env(&self) -> usize {
-        if self.command.first().is_none_or(|first| first != "env") {
-            return 0;
-        }
-        let rest = self.command[1..].iter();
-        let assignments = rest.take_while(|word| word.to_string_lossy().contains('='));
-        let words = 1 + assignments.count();
-        // `env` without a program is a program itself.
-        if words < self.command.len() { words } else { 0 }
+        shown_name(&self.command)
     }
 
     /// The words of its command line.
@@ -167,6 +139,37 @@ impl Program {
             _ => ChildError::Start { program, source },
         }
     }
+}
+
+/// The name by which the program of a command line is shown.
+pub(super) fn shown_name(command: &[OsString]) -> String {
+    let skipped = words_of_env(command);
+    let word = |at: usize| {
+        let word = command.get(skipped + at)?;
+        let last = Path::new(word).file_name().unwrap_or(word);
+        Some(last.to_string_lossy().into_owned())
+    };
+    let first = word(0).unwrap_or_default();
+    let started = match (first.as_str(), word(1).as_deref()) {
+        ("ros2", Some("run" | "launch")) => word(3),
+        (python, Some(file)) if python.starts_with("python") && !file.starts_with('-') => word(1),
+        _ => None,
+    };
+    started
+        .filter(|name| !name.starts_with('-'))
+        .unwrap_or(first)
+}
+
+/// How many words of a command line belong to an `env` before the program.
+fn words_of_env(command: &[OsString]) -> usize {
+    if command.first().is_none_or(|first| first != "env") {
+        return 0;
+    }
+    let rest = command[1..].iter();
+    let assignments = rest.take_while(|word| word.to_string_lossy().contains('='));
+    let words = 1 + assignments.count();
+    // `env` without a program is a program itself.
+    if words < command.len() { words } else { 0 }
 }
 
 /// A new file, to which every writer appends. The program writes into it by itself, so that nothing of this process can

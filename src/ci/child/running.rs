@@ -1,8 +1,7 @@
 //! [`Child`]: a program under test that runs.
 
-use std::collections::BTreeMap;
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -10,10 +9,11 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use rustix::process::Pid;
 
 use super::ending::{ChildEnd, Ending};
+use super::ends::exit::ChildExit;
 use super::error::ChildError;
-use super::exit::ChildExit;
 use super::limits::{Reached, reached};
 use super::program::Program;
+use super::registry::{Start, forget};
 use super::tail::Tail;
 use super::wall::now;
 use super::watched::{MARK, Watched, marks, new_mark};
@@ -24,20 +24,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_PER_SEARCH: u32 = 10;
 /// The grace of a program that is dropped.
 const DROP_GRACE: Duration = Duration::from_secs(1);
-
-/// The programs that run, by the numbers of their processes.
-static RUNNING: Mutex<BTreeMap<i32, Arc<Watched>>> = Mutex::new(BTreeMap::new());
-
-fn running() -> MutexGuard<'static, BTreeMap<i32, Arc<Watched>>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Kills all programs that run, with their daemons, and waits for nothing: for a process that must end at once.
-pub fn kill_all() {
-    for watched in running().values() {
-        watched.kill(&watched.living());
-    }
-}
 
 /// A program that was started. Dropping it ends it, with a grace of one second.
 #[derive(Debug)]
@@ -68,14 +54,12 @@ impl Child {
         }
         let mark = new_mark();
         command.env(MARK, marks(&mark));
-        // `kill_all` misses none that has been started.
-        let mut running = running();
+        let start = Start::begin();
         let process = command.spawn().map_err(|error| program.refused(error))?;
         let id = process.id().cast_signed();
         let leader = Pid::from_raw(id).expect("a process has a number above zero");
         let watched = Arc::new(Watched::new(program.clone(), leader, mark, now()));
-        running.insert(id, Arc::clone(&watched));
-        drop(running);
+        start.done(&watched);
         let (sender, ended) = bounded(1);
         let (looking, stop) = bounded(0);
         let mut child = Self {
@@ -104,6 +88,11 @@ impl Child {
         })?;
         self.threads.push(thread);
         Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) const fn watched(&self) -> &Arc<Watched> {
+        &self.watched
     }
 
     /// Its number (PID), which is also that of its group.
@@ -154,7 +143,7 @@ impl Child {
                 drop(thread.join());
             }
             // Only now may others get its number.
-            running().remove(&self.watched.leader());
+            forget(&self.watched);
             drop(self.process.wait());
         }
         end.exit = self.watched.exit();

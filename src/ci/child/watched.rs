@@ -1,12 +1,14 @@
 //! [`Watched`]: what all threads know of a program that runs, and how its processes are found and signalled.
 
+#[cfg(target_os = "linux")]
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, waitid};
 
-use super::exit::{ChildExit, How};
+use super::ends::exit::{ChildExit, How};
 use super::limits::{Reached, reached};
 use super::processes::list::{Process, environment, process, processes, variable};
 use super::processes::members::{Found, Mark, Members};
@@ -35,7 +37,14 @@ pub(super) struct Watched {
 struct State {
     exit: Option<ChildExit>,
     reached: Option<Reached>,
+    /// The results of orphans that were released, the last ones: number, when it was started, and result.
+    #[cfg(target_os = "linux")]
+    results: VecDeque<(i32, u64, How)>,
 }
+
+/// How many results of orphans are kept.
+#[cfg(target_os = "linux")]
+const RESULTS_KEPT: usize = 1000;
 
 /// A mark that no other program of this process has.
 pub(super) fn new_mark() -> String {
@@ -130,18 +139,44 @@ impl Watched {
         }
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = members.find(&processes(), |process| self.mark_of(process));
-        drop(members);
         let me = getpid().as_raw_pid();
         let is_ours = |process: &Process| process.parent == me && process.id != leader;
         let ended = found.members.iter().filter(|process| process.has_ended);
         for process in ended.filter(|process| is_ours(process)) {
             if let Some(id) = Pid::from_raw(process.id) {
                 let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-                let _ = waitid(WaitId::Pid(id), options);
+                let status = waitid(WaitId::Pid(id), options).ok().flatten();
+                self.keep_result(process, status.as_ref().and_then(How::of));
             }
         }
+        // Only now: whoever finds a process released finds its result, too.
+        drop(members);
         found.members.retain(|process| !process.has_ended);
         found
+    }
+
+    #[cfg(target_os = "linux")]
+    fn keep_result(&self, process: &Process, how: Option<How>) {
+        if let Some(how) = how {
+            let results = &mut self.state().results;
+            results.truncate(RESULTS_KEPT - 1);
+            results.push_front((process.id, process.started, how));
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    fn keep_result(&self, _: &Process, _: Option<How>) {}
+
+    /// How a process ended that this process has released as its last parent.
+    #[cfg(target_os = "linux")]
+    pub(super) fn result(&self, process: &Process) -> Option<How> {
+        drop(self.members.lock().unwrap_or_else(PoisonError::into_inner));
+        let state = self.state();
+        let mut results = state.results.iter();
+        let found =
+            results.find(|(id, started, _)| (*id, *started) == (process.id, process.started));
+        found.map(|(_, _, how)| *how)
     }
 
     /// Where there is no list of processes.
@@ -200,18 +235,22 @@ impl Watched {
     /// Sends KILL to the group and to these.
     pub(super) fn kill(&self, living: &[Process]) {
         self.signal_group(Signal::KILL);
-        for process in living
-            .iter()
-            .filter(|process| process.group != self.leader())
-        {
+        for process in living {
             process.signal(Signal::KILL);
         }
     }
 
-    /// The group is this program's as long as the process that was started has not been released.
-    pub(super) fn signal_group(&self, signal: Signal) {
-        // All of them may have ended.
-        let _ = kill_process_group(self.leader, signal);
+    /// The group is this program's as long as the process that was started has not been released. Where SIGCHLD is ignored,
+    /// the system releases it by itself; then the members of the group are left to whoever looks for processes.
+    /// Returns whether the group was this program's.
+    pub(super) fn signal_group(&self, signal: Signal) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let is_held = waitid(WaitId::Pid(self.leader), options).is_ok();
+        if is_held {
+            // All of them may have ended.
+            let _ = kill_process_group(self.leader, signal);
+        }
+        is_held
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -76,7 +76,6 @@ impl Desk {
             spread: Spread::default(),
             settling: SpanHistogram::default(),
             unsettled: None,
-            gone: Vec::new(),
             missed: Vec::new(),
             timeline: Timeline::default(),
             began: now(),
@@ -201,7 +200,6 @@ impl Desk {
             tallies: state.ledger.tallies().collect(),
             settling: state.settling.clone(),
             missed: state.missed.clone(),
-            gone: state.gone.clone(),
             timeline: state.timeline.clone().moments(MOST_MOMENTS),
         }
     }
@@ -392,7 +390,6 @@ mod tests {
         let dealt = |stirred| Dealt {
             stirred,
             took: Duration::ZERO,
-            gone: Vec::new(),
         };
         let may_go_on = || desk.state().is_settled();
         desk.sends(Time::ZERO, |_| ());

@@ -21,8 +21,6 @@ pub(super) struct Dealt {
     /// With how much they have dealt.
     pub(super) stirred: u64,
     pub(super) took: Duration,
-    /// The processes that have ended meanwhile.
-    pub(super) gone: Vec<String>,
 }
 
 /// What came of waiting.
@@ -65,13 +63,9 @@ impl Settlement {
         match self.settler.settle_all(self.spent, slice, stirred) {
             Ok(settled) => {
                 let spent = std::mem::take(&mut self.spent);
-                let gone = settled.gone.iter();
                 Ok(Waited::Settled(Dealt {
                     stirred: settled.stirred,
                     took: (spent + settled.took).into(),
-                    gone: gone
-                        .map(|gone| format!("{} ({})", gone.name, gone.process))
-                        .collect(),
                 }))
             }
             Err(Unsettled::Limit {

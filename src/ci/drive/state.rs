@@ -35,7 +35,6 @@ pub(super) struct State {
     pub(super) settling: SpanHistogram,
     /// Since when the processes have not settled; `None` if they have, or if the run does not wait for that.
     pub(super) unsettled: Option<UnsettledSince>,
-    pub(super) gone: Vec<String>,
     pub(super) missed: Vec<Missed>,
     pub(super) timeline: Timeline,
     pub(super) began: Time<Steady>,

@@ -9,8 +9,6 @@ use super::state::{Stage, UnsettledSince};
 use super::waits::Trouble;
 use crate::time::{Duration, Time};
 
-/// How many processes that have ended are named.
-const GONE_KEPT: usize = 20;
 /// How often outputs that are held up are looked at.
 const HELD_UP: Duration = Duration::from_millis(1);
 
@@ -112,8 +110,6 @@ impl Desk {
             state.settled(dealt.stirred);
             state.settling.add(dealt.took);
         }
-        let room = GONE_KEPT.saturating_sub(state.gone.len());
-        state.gone.extend(dealt.gone.into_iter().take(room));
         self.update(&state);
     }
 
@@ -169,7 +165,6 @@ mod tests {
             desk.settled(Dealt {
                 stirred,
                 took: Duration::ZERO,
-                gone: Vec::new(),
             });
         };
         let stirred = || desk.state().stirred;

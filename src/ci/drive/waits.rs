@@ -93,8 +93,6 @@ pub struct Progress {
     pub settling: SpanHistogram,
     /// The questions that were given up, the first ones.
     pub missed: Vec<Missed>,
-    /// The processes under test that ended meanwhile, as far as the run was in lockstep: name and number.
-    pub gone: Vec<String>,
     /// When what happened.
     pub timeline: Vec<Moment>,
 }

@@ -1,5 +1,6 @@
 //! Sending messages: publishers, puts that wait, what was lost, and what has not left yet.
 
+mod acknowledged;
 pub(super) mod arrival;
 pub(super) mod closed_links;
 pub(super) mod declare;

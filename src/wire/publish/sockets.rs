@@ -11,6 +11,8 @@ use std::time::Duration;
 use zenoh::Wait;
 use zenoh::session::Link;
 
+use super::acknowledged::{Ports, acknowledged};
+
 /// Keep-alive messages of a few bytes enter even a stuck buffer; an increase of this size or more is data.
 const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
 /// An upper bound of what waits in zenoh's own queue, before the buffer: 16 batches (see
@@ -20,9 +22,6 @@ pub(crate) const QUEUE: u64 = 2 << 20;
 const TRICKLE: u64 = 4096;
 /// How long a state must last to count as more than the state in one sample.
 const A_WHILE: Duration = Duration::from_secs(1);
-
-/// The local and the remote port of a link.
-type Ports = (u16, u16);
 
 /// The send buffers of this process's links, watched after the last put. Reads no clock: the time of a sample is an
 /// argument, counted from any instant.
@@ -43,6 +42,18 @@ struct Buffer {
     ahead: u64,
     /// When the buffer last held [`TRICKLE`] bytes or more.
     full_at: Duration,
+    /// The bytes that the receiver has taken since the link was opened, if the system counts them.
+    taken: Option<u64>,
+}
+
+/// What the system has of a link.
+#[derive(Clone, Copy, Default, Debug)]
+struct Waiting {
+    /// The bytes that it has not sent, that the receiver has not acknowledged, or, if it is on this machine, that it has not
+    /// read.
+    bytes: u64,
+    /// Those of them that the receiver has not read.
+    unread: u64,
 }
 
 impl SendBuffers {
@@ -54,7 +65,16 @@ impl SendBuffers {
         now: Duration,
     ) {
         let links = sessions.iter().chain(router).flat_map(sockets);
-        self.update(unsent(links), router.is_some(), now);
+        // Before the rest: what comes in between counts as not read, not as taken.
+        let acknowledged = acknowledged();
+        let waiting = unsent(links);
+        let taken = |ports: &Ports| {
+            let unread = waiting.get(ports)?.unread;
+            Some((*ports, acknowledged.get(ports)?.saturating_sub(unread)))
+        };
+        let taken: BTreeMap<Ports, u64> = waiting.keys().filter_map(taken).collect();
+        let bytes = waiting.iter().map(|(ports, it)| (*ports, it.bytes));
+        self.update(bytes.collect(), &taken, router.is_some(), now);
     }
 
     /// Bytes that must still leave.
@@ -80,7 +100,13 @@ impl SendBuffers {
         links.filter(|buffer| self.sampled_at.is_some_and(|at| buffer.is_due(at)))
     }
 
-    fn update(&mut self, bytes: BTreeMap<Ports, u64>, is_router: bool, now: Duration) {
+    fn update(
+        &mut self,
+        bytes: BTreeMap<Ports, u64>,
+        taken: &BTreeMap<Ports, u64>,
+        is_router: bool,
+        now: Duration,
+    ) {
         self.sampled_at = Some(now);
         // Data that goes through this process's router is first in the queue and the buffers of the link to the
         // router.
@@ -102,25 +128,32 @@ impl SendBuffers {
                 moved_at: now,
                 ahead: bytes.saturating_add(QUEUE).saturating_add(upstream),
                 full_at: now,
+                taken: taken.get(&ports).copied(),
             };
             let buffer = self.links.entry(ports).or_insert(new);
-            buffer.fill(bytes, now);
+            buffer.fill(bytes, taken.get(&ports).copied(), now);
         }
     }
 }
 
 impl Buffer {
-    fn fill(&mut self, bytes: u64, now: Duration) {
-        let taken = self.bytes.saturating_sub(bytes);
-        // If the buffer did not shrink, as many bytes may have left as came from the queue behind it.
-        if taken > 0 || bytes - self.bytes >= MORE_THAN_SIGNS_OF_LIFE {
+    fn fill(&mut self, bytes: u64, taken: Option<u64>, now: Duration) {
+        let shrunk = self.bytes.saturating_sub(bytes);
+        // If nothing counts it: what came from the queue behind the buffer hides as much of what has left.
+        let left = match (self.taken, taken) {
+            (Some(before), Some(taken)) => taken.saturating_sub(before),
+            _ => shrunk,
+        };
+        let change = left.max(bytes.saturating_sub(self.bytes));
+        if shrunk > 0 || change >= MORE_THAN_SIGNS_OF_LIFE {
             self.moved_at = now;
         }
         if bytes >= TRICKLE {
             self.full_at = now;
         }
         self.bytes = bytes;
-        self.ahead = self.ahead.saturating_sub(taken);
+        self.taken = taken.max(self.taken);
+        self.ahead = self.ahead.saturating_sub(left);
     }
 
     /// Whether data of this process is in the buffer. A router's links also carry data of others and may never
@@ -173,17 +206,16 @@ pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64>
     let mut by_session = BTreeMap::new();
     for link in &links {
         let bytes = ends(link).and_then(|(near, far)| of_links.get(&(near.port(), far.port())));
-        *by_session.entry(link.zid().to_string()).or_default() += bytes.copied().unwrap_or(0);
+        *by_session.entry(link.zid().to_string()).or_default() += bytes.map_or(0, |it| it.bytes);
     }
     by_session
 }
 
-/// For each link, the bytes that the system has not sent, that the receiver has not acknowledged, or, if it is
-/// on this machine, that it has not read; empty if the system does not report them.
-fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<Ports, u64> {
+/// What waits on each link; empty if the system does not report it.
+fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<Ports, Waiting> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|table| fs::read_to_string(table).unwrap_or_default());
-    let mut ours: BTreeMap<Ports, Option<u64>> = sockets
+    let mut ours: BTreeMap<Ports, Option<Waiting>> = sockets
         .map(|(near, far)| ((near.port(), far.port()), None))
         .collect();
     for socket in tables
@@ -193,16 +225,18 @@ fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<P
     {
         let (local, remote) = socket.ports;
         // Added, because links to two hosts may have the same ports.
-        if let Some(bytes) = ours.get_mut(&(local, remote)) {
-            *bytes = Some(bytes.unwrap_or(0) + socket.unsent);
+        if let Some(waiting) = ours.get_mut(&(local, remote)) {
+            waiting.get_or_insert_default().bytes += socket.unsent;
         }
-        if let Some(bytes) = ours.get_mut(&(remote, local)) {
-            *bytes = Some(bytes.unwrap_or(0) + socket.unread);
+        if let Some(waiting) = ours.get_mut(&(remote, local)) {
+            let waiting = waiting.get_or_insert_default();
+            waiting.bytes += socket.unread;
+            waiting.unread += socket.unread;
         }
     }
     let reported = ours.into_iter();
     reported
-        .filter_map(|(ports, bytes)| Some((ports, bytes?)))
+        .filter_map(|(ports, waiting)| Some((ports, waiting?)))
         .collect()
 }
 
@@ -245,6 +279,8 @@ mod tests {
 
     const STUCK: Ports = (7447, 1);
     const OTHER: Ports = (7447, 2);
+    /// The system does not count what was taken.
+    const NONE: BTreeMap<Ports, u64> = BTreeMap::new();
 
     #[test]
     fn buffers_are_stuck_while_none_of_them_moves() {
@@ -263,7 +299,12 @@ mod tests {
             (17, 150_007, 0, true),
         ] {
             let now = Duration::from_secs(at);
-            buffers.update([(STUCK, of_stuck), (OTHER, of_other)].into(), false, now);
+            buffers.update(
+                [(STUCK, of_stuck), (OTHER, of_other)].into(),
+                &NONE,
+                false,
+                now,
+            );
             assert_eq!(buffers.are_stuck(PATIENCE), is_stuck, "{at}");
         }
     }
@@ -272,9 +313,9 @@ mod tests {
     fn bytes_that_did_not_move_are_lost_with_their_link() {
         let mut buffers = SendBuffers::default();
         let both = |other| [(STUCK, 5000), (OTHER, other)].into();
-        buffers.update(both(5000), false, Duration::ZERO);
-        buffers.update(both(2000), false, A_WHILE);
-        buffers.update(BTreeMap::new(), false, A_WHILE);
+        buffers.update(both(5000), &NONE, false, Duration::ZERO);
+        buffers.update(both(2000), &NONE, false, A_WHILE);
+        buffers.update(BTreeMap::new(), &NONE, false, A_WHILE);
         assert_eq!((buffers.lost(), buffers.bytes()), (5000, 0));
         assert!(!buffers.are_stuck(Duration::ZERO));
     }
@@ -286,7 +327,7 @@ mod tests {
         let mut samples = 0;
         loop {
             let bytes = [full, full - 100_000][samples % 2];
-            buffers.update([(OTHER, bytes)].into(), false, now);
+            buffers.update([(OTHER, bytes)].into(), &NONE, false, now);
             if buffers.bytes() == 0 {
                 break;
             }
@@ -298,13 +339,33 @@ mod tests {
     }
 
     #[test]
+    fn what_was_taken_counts_also_of_a_buffer_that_is_filled_again_at_once() {
+        let (now, full) = (Duration::ZERO, 4 * QUEUE);
+        let mut buffers = SendBuffers::default();
+        for taken in [0, 2 * QUEUE, 5 * QUEUE - 1, 5 * QUEUE] {
+            buffers.update(
+                [(OTHER, full)].into(),
+                &[(OTHER, 7 + taken)].into(),
+                false,
+                now,
+            );
+            assert_eq!(buffers.bytes() == 0, taken == 5 * QUEUE, "{taken}");
+        }
+    }
+
+    #[test]
     fn data_through_our_router_is_waited_for_on_both_links() {
         let now = Duration::ZERO;
         let mut buffers = SendBuffers::default();
-        buffers.update([(STUCK, 5 * QUEUE), (OTHER, QUEUE)].into(), true, now);
+        buffers.update(
+            [(STUCK, 5 * QUEUE), (OTHER, QUEUE)].into(),
+            &NONE,
+            true,
+            now,
+        );
         // As much as the second link held at first has left it, and twice as much from the queue behind it.
         for bytes in [0, QUEUE, 0, QUEUE, 0, QUEUE] {
-            buffers.update([(STUCK, QUEUE), (OTHER, bytes)].into(), true, now);
+            buffers.update([(STUCK, QUEUE), (OTHER, bytes)].into(), &NONE, true, now);
         }
         assert_eq!(buffers.bytes(), 2 * QUEUE);
     }
@@ -324,7 +385,7 @@ mod tests {
             (2200, 6000, 6000),
         ] {
             let now = Duration::from_millis(at);
-            buffers.update([(OTHER, bytes)].into(), false, now);
+            buffers.update([(OTHER, bytes)].into(), &NONE, false, now);
             assert_eq!(buffers.bytes(), due, "{at}");
         }
     }

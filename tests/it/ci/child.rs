@@ -514,4 +514,11 @@ fn end_without_result() {
     let child = run.start(&format!("exec sleep {span}"));
     until_runs(&span);
     assert!(child.end(PATIENCE).was_running && !runs(&span));
+    // Its group is nobody's, as soon as the program has ended.
+    let child = run.start(&format!("sleep {span} & exit 0"));
+    wait(&child);
+    until_runs(&span);
+    let end = child.end(PATIENCE);
+    assert_eq!(names(&end), ["sleep"]);
+    assert!(end.left.is_empty() && !runs(&span));
 }

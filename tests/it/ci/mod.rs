@@ -19,6 +19,8 @@ mod outputs;
 mod over_zenoh;
 mod payload_pairs;
 #[cfg(target_os = "linux")]
+mod process_ends;
+#[cfg(target_os = "linux")]
 mod programs;
 #[cfg(target_os = "linux")]
 mod recorder;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use bagplay::bag::Bag;
-use bagplay::ci::child::{Child, Program};
+use bagplay::ci::child::{Child, ChildError, ProcessEnds, Program, Whose};
 use bagplay::ci::drive::{Desk, DrivenTopic, Waiting};
 use bagplay::ci::isolation::{Isolation, RunFolder, sending_at_once};
 use bagplay::ci::outputs::{
@@ -105,9 +106,37 @@ pub(super) fn start_child(
     } else if args.ci.lockstep {
         program.environment.push(sending_at_once());
     }
-    let child = Child::start(&program).or_exit(Exit::Usage)?;
+    let exit = |error: &ChildError| {
+        if error.is_usage() {
+            Exit::Usage
+        } else {
+            Exit::Failed
+        }
+    };
+    let child = Child::start(&program).map_err(|error| Failure::new(exit(&error), error))?;
     tracing::info!("started {}, process {}", child.name(), child.id());
     Ok(Some((program, child)))
+}
+
+/// Watches the processes under test, if there are any besides the one that was started.
+pub(super) fn watch_processes(
+    args: &PlayArgs,
+    child: Option<&Child>,
+    desk: &Desk,
+) -> Result<Option<ProcessEnds>, Failure> {
+    let mut whose: Vec<Whose<'_>> = child.map(Whose::Child).into_iter().collect();
+    whose.extend(args.ci.cgroup.clone().map(Whose::Cgroup));
+    if !args.ci.pid.is_empty() {
+        whose.push(Whose::Trees(args.ci.pid.clone()));
+    }
+    if whose.is_empty() {
+        return Ok(None);
+    }
+    let place = Arc::clone(desk.place());
+    let watch = ProcessEnds::watch(whose, move || place.get())
+        .context("the thread that watches processes cannot be started")
+        .or_exit(Exit::Failed)?;
+    Ok(Some(watch))
 }
 
 /// The processes under test, as far as they are known.

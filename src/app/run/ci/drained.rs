@@ -22,6 +22,8 @@ pub(super) fn drain(
         if let Ok(exit) = setup.signals.try_recv() {
             let how = Ending::Interrupted;
             ended = Ended { how, exit };
+        } else if under_test.takes_failure() {
+            ended = Ended::failed(Exit::Child);
         } else if let Ok(exit) = under_test.ended.try_recv() {
             tracing::error!("{exit}, before {before}");
             under_test.reason.get_or_insert(exit.to_string());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use bagplay::bag::Note;
-use bagplay::ci::child::{Child, ChildEnd, Program};
+use bagplay::ci::child::{Child, ChildEnd, ProcessEnds, Program};
 use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
@@ -18,7 +18,7 @@ use crossbeam_channel::never;
 
 use super::begin::{
     clock_of_start, driven_topics, fall_back, pacing, processes, receive, settler, start_child,
-    wire_options,
+    watch_processes, wire_options,
 };
 use super::bursts::depths;
 use super::drained::drain;
@@ -133,6 +133,7 @@ fn start<'a>(
             time_is_up: setup.time_limit.passes(),
             longest: setup.time_limit.span(),
             desk: Some(desk.clone()),
+            is_strict: args.time.strict,
             ..UnderTest::default()
         },
         rest: Rest {
@@ -212,6 +213,9 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let governor = Governor::start(&desk, waiting)
         .context("the thread that governs the run cannot be started")
         .or_exit(Exit::Failed)?;
+    let watch = watch_processes(args, running_child, &desk)?;
+    let told = watch.as_ref().map(|watch| watch.told().clone());
+    under_test.process_ends = told.unwrap_or_else(never);
     let (start, shift) = (plan.options.entry(), plan.options.clock.shift);
     let topics = driven_topics(setup.bag, &plan);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
@@ -257,6 +261,11 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     if ended.how == Ending::End && !report.reached_end {
         ended.how = Ending::Stopped;
     }
+    let unread = watch.map(ProcessEnds::finish).unwrap_or_default();
+    if under_test.takes_any_failure(&unread) && ended.how == Ending::End {
+        ended = Ended::failed(Exit::Child);
+    }
+    rest.notes.append(&mut under_test.notes);
     let mut happened = rest.finish(
         plan.clone(),
         &network,

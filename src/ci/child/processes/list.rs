@@ -1,13 +1,19 @@
 //! The processes of this machine, as `/proc` lists them. Elsewhere than on Linux there is no list.
 
+#[cfg(target_os = "linux")]
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read as _;
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::process::Signal;
 #[cfg(target_os = "linux")]
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+use rustix::process::{Signal, getpid};
 
+#[cfg(target_os = "linux")]
+use crate::ci::child::program::shown_name;
 use crate::untrusted::Foreign;
 
 /// The most bytes that are read of one file of `/proc`: as much as the environment of a process may have.
@@ -53,6 +59,22 @@ pub(in crate::ci::child) fn processes() -> Vec<Process> {
     ids.filter_map(process).collect()
 }
 
+/// Kills the children of this process that execute the same program and are not among these: those that are about to
+/// execute another one.
+pub(in crate::ci::child) fn kill_copies_of_this(others: &[i32]) {
+    let program = |id: &str| fs::read_link(Path::new("/proc").join(id).join("exe")).ok();
+    let (me, mine) = (getpid().as_raw_pid(), program("self"));
+    let is_copy = |process: &Process| {
+        process.parent == me
+            && !others.contains(&process.id)
+            && mine.is_some()
+            && program(&process.id.to_string()) == mine
+    };
+    for process in processes().iter().filter(|process| is_copy(process)) {
+        process.signal(Signal::KILL);
+    }
+}
+
 /// A process; `None` if there is none with this number.
 pub(in crate::ci::child) fn process(id: i32) -> Option<Process> {
     parse(&read(id, "stat")?)
@@ -77,6 +99,30 @@ pub(in crate::ci::child) fn variable(environment: &[u8], name: &str) -> Option<S
     value.map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
+/// The processes of a control group, by its folder.
+#[cfg(target_os = "linux")]
+pub(in crate::ci::child) fn processes_of_cgroup(folder: &Path) -> Vec<Process> {
+    let mut text = Vec::new();
+    let file = File::open(folder.join("cgroup.procs"));
+    // What cannot be read has no processes; whoever settles or plays says so.
+    let _ = file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
+    let lines = text.split(|byte| *byte == b'\n');
+    let ids = lines.filter_map(|line| std::str::from_utf8(line).ok()?.parse().ok());
+    ids.filter_map(process).collect()
+}
+
+/// The name of the program that a process executes, as [`shown_name`] has it; `None` if it has ended.
+#[cfg(target_os = "linux")]
+pub(in crate::ci::child) fn name_of(id: i32) -> Option<String> {
+    let line = read(id, "cmdline")?;
+    let words = line.split(|byte| *byte == 0);
+    let words: Vec<OsString> = words
+        .filter(|word| !word.is_empty())
+        .map(|word| OsStr::from_bytes(word).to_owned())
+        .collect();
+    Some(shown_name(&words)).filter(|name| !name.is_empty())
+}
+
 fn read(id: i32, file: &str) -> Option<Vec<u8>> {
     let path: PathBuf = Path::new("/proc").join(id.to_string()).join(file);
     let mut bytes = Vec::new();
@@ -86,7 +132,7 @@ fn read(id: i32, file: &str) -> Option<Vec<u8>> {
 }
 
 /// A line of `stat`. The second field is a name in brackets, which may hold spaces and brackets itself.
-fn parse(stat: &[u8]) -> Option<Process> {
+pub(in crate::ci::child) fn parse(stat: &[u8]) -> Option<Process> {
     let open = stat.iter().position(|byte| *byte == b'(')?;
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let id = std::str::from_utf8(stat.get(..open)?).ok()?;

@@ -18,6 +18,7 @@ use crate::app::run::ci::once::Happened;
 pub(in crate::app::run::ci) fn checks(args: &PlayArgs, happened: &Happened) -> Vec<Check> {
     let child = happened.child.as_ref();
     let child = child.map(|(program, end)| of_child(program, end, happened));
+    let child = child.or_else(|| of_processes(happened));
     let gates = args.ci.gate.iter().enumerate().map(|(index, rule)| {
         let (tally, rule) = (&happened.progress.tallies[index], rule.to_string());
         of_gate(args.ci.on_miss, index, rule, tally, happened)
@@ -40,6 +41,13 @@ fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
         Some(exit) if exit.reached.is_some() || !end.was_running => failed(exit.to_string()),
         _ => Check::passed(Kind::Child, name),
     }
+}
+
+/// Processes under test that were not started by this run and failed during it.
+fn of_processes(happened: &Happened) -> Option<Check> {
+    let reason = || happened.reason.clone().unwrap_or_default();
+    let failed = || Check::failed(Kind::Child, "the processes run to the end", reason());
+    (happened.ended.exit == Exit::Child).then(failed)
 }
 
 fn of_gate(

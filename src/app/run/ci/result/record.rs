@@ -60,10 +60,6 @@ pub(in crate::app::run::ci) fn record(
     let tallies = happened.progress.tallies.iter();
     let gates = rules.zip(tallies).map(|(rule, tally)| gate(rule, tally));
     let mut notes = happened.notes.clone();
-    let gone = happened.progress.gone.join(", ");
-    if !gone.is_empty() {
-        notes.push(format!("processes under test ended during the run: {gone}"));
-    }
     notes.extend(happened.damage());
     let topics = happened.outputs.topics.iter();
     notes.extend(topics.flat_map(OutputTopic::irregularities));

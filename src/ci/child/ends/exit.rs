@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Signal, WaitIdStatus};
 use serde::{Deserialize, Serialize};
 
-use super::limits::Reached;
+use crate::ci::child::limits::Reached;
 use crate::untrusted::Foreign;
 
 /// How a process ends.
@@ -43,7 +43,7 @@ impl ChildExit {
 }
 
 impl How {
-    pub(super) fn of(status: &WaitIdStatus) -> Option<Self> {
+    pub(in crate::ci::child) fn of(status: &WaitIdStatus) -> Option<Self> {
         let code = status.exit_status().map(Self::Code);
         code.or_else(|| status.terminating_signal().map(Self::Signal))
     }
