@@ -128,9 +128,8 @@ fn ping(turn: &Turn, network: &Network) -> Result<Figures> {
 /// Plays a recording as `play` does.
 fn play(turn: &Turn, network: &Network, path: &Path) -> Result<Figures> {
     let bag = Bag::open(&[path])?;
-    let is_settled = turn.way == Way::Settled;
-    let session = &network.session;
-    let played = Played {
+    let (is_settled, session) = (turn.way == Way::Settled, &network.session);
+    let chatter = Played {
         id: TopicId(0),
         name: "/chatter".to_owned(),
         topic: bag.topics()[0].clone(),
@@ -140,7 +139,7 @@ fn play(turn: &Turn, network: &Network, path: &Path) -> Result<Figures> {
         hz: None,
         per_message: true,
     });
-    let (out, _) = session.advertise(&[played], clock)?;
+    let (out, _) = session.advertise(&[chatter], clock)?;
     let monitor = out.monitor();
     let player = Player::new();
     let recording = bag.range().context("no messages")?;
@@ -185,7 +184,7 @@ fn play(turn: &Turn, network: &Network, path: &Path) -> Result<Figures> {
     let outputs = Outputs::start(
         session,
         outputs,
-        move || place.get(),
+        move || Some(place.get()),
         move |arrival, stamp| answers.answered(&arrival.topic.name, stamp.time()),
     )?;
     until(|| Ok(monitor.is_ready(TopicId(0))))?;

@@ -160,9 +160,10 @@ fn find(file: &Path) -> io::Result<Target> {
     // A link stays a link.
     let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let folder = path.parent().unwrap_or(folder).to_owned();
-    let folder = match folder.as_os_str().is_empty() {
-        true => PathBuf::from("."),
-        false => folder,
+    let folder = if folder.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        folder
     };
     match fs::metadata(&path) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),

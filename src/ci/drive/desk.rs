@@ -10,7 +10,7 @@ use super::muted::Muted;
 use super::place::Place;
 use super::settlement::Settlement;
 use super::spread::Spread;
-use super::state::{Asking, Hold, Stage, State};
+use super::state::{Asking, Driving, Hold, Stage, State};
 use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
 use crate::ci::gates::Answered;
 use crate::ci::outputs::InHand;
@@ -66,8 +66,7 @@ impl Desk {
             } else {
                 Hold::Nothing
             },
-            is_sending: false,
-            is_attended: false,
+            sender: Driving::Elsewhere,
             governor_sleeps_until: None,
             is_draining: false,
             stirred: 0,
@@ -253,7 +252,7 @@ impl Desk {
     pub(super) fn sends(&self, at: Time<Ros>, ask: impl FnOnce(&mut Asking<'_>)) {
         self.0.place.set(at);
         let mut state = self.state();
-        state.is_sending = true;
+        state.sender = Driving::Sends;
         let now = (self.0.now)();
         ask(&mut Asking {
             state: &mut state,
@@ -267,11 +266,15 @@ impl Desk {
     pub(super) fn sent(&self, may_wait: bool) {
         let now = (self.0.now)();
         let mut state = self.state();
-        state.is_sending = false;
         state.stir(now, None);
-        state.is_attended = may_wait && state.lockstep && !state.has_failed();
+        let waits = may_wait && state.lockstep && !state.has_failed();
+        state.sender = if waits {
+            Driving::Waits
+        } else {
+            Driving::Elsewhere
+        };
         self.update(&state);
-        if !state.is_attended {
+        if !waits {
             return;
         }
         drop(state);
@@ -282,7 +285,7 @@ impl Desk {
             let mut state = self.state();
             // Something may have come after the last look.
             if state.is_settled() || !goes_on {
-                state.is_attended = false;
+                state.sender = Driving::Elsewhere;
                 self.update(&state);
                 return;
             }
@@ -397,7 +400,7 @@ mod tests {
         assert_eq!(desk.next_task(), Task::Settle);
         // Its thread sleeps, so everything looks settled.
         let held = in_hand.hold();
-        desk.settled(dealt(1));
+        desk.settled(&dealt(1));
         assert!(!may_go_on());
         assert_eq!(desk.progress().settling.count(), 0);
         let mut asked = 0;
@@ -409,7 +412,7 @@ mod tests {
         desk.answered("/out", None);
         drop(held);
         assert_eq!(desk.next_task(), Task::Settle);
-        desk.settled(dealt(2));
+        desk.settled(&dealt(2));
         assert!(may_go_on());
         assert_eq!(desk.drain(StdDuration::ZERO, || false), Drained::Whole);
     }

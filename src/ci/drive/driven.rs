@@ -92,7 +92,7 @@ impl<O> Driven<O> {
 
     /// While playback rolls, its thread does not wait here: the position would go on.
     fn sent(&self) {
-        let is_rolling = self.segment.is_some_and(|segment| segment.is_rolling());
+        let is_rolling = self.segment.is_some_and(Segment::is_rolling);
         self.desk.sent(!is_rolling);
     }
 

@@ -17,10 +17,8 @@ pub(super) struct State {
     pub(super) on_miss: OnMiss,
     pub(super) lockstep: bool,
     pub(super) hold: Hold,
-    /// Whether something is being sent: what comes of it cannot be known yet.
-    pub(super) is_sending: bool,
-    /// Whether the thread that sends waits until the processes have settled: then the governor does not.
-    pub(super) is_attended: bool,
+    /// What the thread that sends does.
+    pub(super) sender: Driving,
     /// Until when the governor sleeps if nobody wakes it; `None`: it does not.
     pub(super) governor_sleeps_until: Option<Time<Steady>>,
     /// Whether somebody waits in [`Desk::drain`](super::Desk::drain).
@@ -40,6 +38,17 @@ pub(super) struct State {
     pub(super) began: Time<Steady>,
     pub(super) last_output: Option<Time<Steady>>,
     pub(super) stage: Stage,
+}
+
+/// What the thread that sends does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Driving {
+    /// It sends: what comes of that cannot be known yet.
+    Sends,
+    /// It waits until the processes have settled: then the governor does not.
+    Waits,
+    /// Neither.
+    Elsewhere,
 }
 
 /// What holds a run whose system was there before it.
@@ -121,12 +130,14 @@ impl State {
 
     pub(super) fn is_settled(&self) -> bool {
         !self.lockstep
-            || (self.settled == self.stirred && !self.is_sending && self.in_hand.is_empty())
+            || (self.settled == self.stirred
+                && self.sender != Driving::Sends
+                && self.in_hand.is_empty())
     }
 
     /// Whether the governor has to wait until the processes have settled.
     pub(super) fn has_to_settle(&self) -> bool {
-        !self.is_settled() && !self.is_sending && !self.is_attended && !self.has_failed()
+        !self.is_settled() && self.sender == Driving::Elsewhere && !self.has_failed()
     }
 
     /// When the governor has to look again even if nothing happens.

@@ -86,7 +86,7 @@ impl Desk {
         }
         match settlement.wait(waited.to_std(), slice, || self.state().stirred) {
             Ok(Waited::Settled(dealt)) => {
-                self.settled(dealt);
+                self.settled(&dealt);
                 true
             }
             Ok(Waited::NotYet { in_the_way }) => {
@@ -103,7 +103,7 @@ impl Desk {
     }
 
     /// The processes have dealt with this much.
-    pub(super) fn settled(&self, dealt: Dealt) {
+    pub(super) fn settled(&self, dealt: &Dealt) {
         let mut state = self.state();
         // The thread that has one in hand slept, so it looked settled.
         if state.in_hand.is_empty() || !state.lockstep {
@@ -162,7 +162,7 @@ mod tests {
             Time::from_millis(read.load(Ordering::Relaxed))
         });
         let dealt_with = |stirred| {
-            desk.settled(Dealt {
+            desk.settled(&Dealt {
                 stirred,
                 took: Duration::ZERO,
             });

@@ -201,6 +201,9 @@ fn properties(run: &RunRecord) -> Vec<(String, String)> {
         let value = format!("{} ({} bytes, XXH3-128 {digest})", file.name, file.bytes);
         all.push(("recording".to_owned(), shown(&value)));
     }
+    if !run.folder.is_empty() {
+        all.push(("folder".to_owned(), shown(&run.folder)));
+    }
     for (what, name) in &run.files {
         all.push((shown(&format!("file.{what}")), shown(name)));
     }

@@ -186,6 +186,8 @@ fn code(overall: Overall, kind: Option<Kind>) -> u8 {
         (Overall::Passed, _) => 0,
         (Overall::Interrupted, _) => 130,
         (Overall::Error, Some(Kind::Recording)) => 3,
+        // It names what is not there: trying again does not help.
+        (Overall::Error, Some(Kind::Expectation)) => 2,
         (Overall::Error, _) => 1,
         (Overall::Failed, Some(Kind::Gate)) => 4,
         (Overall::Failed, Some(Kind::Child)) => 6,

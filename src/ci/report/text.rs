@@ -65,7 +65,11 @@ fn of_run(run: &RunRecord) -> String {
     if !run.files.is_empty() {
         let name = |(what, name): (&String, &String)| format!("{} ({})", shown(name), shown(what));
         let names: Vec<String> = run.files.iter().map(name).collect();
-        text.line(&format!("  files: {}", names.join(", ")));
+        let folder = match run.folder.as_str() {
+            "" => String::new(),
+            folder => format!(" in {}", shown(folder)),
+        };
+        text.line(&format!("  files{folder}: {}", names.join(", ")));
     }
     text.0
 }

@@ -187,7 +187,7 @@ impl Pauses {
         self.late = if late < self.late {
             late
         } else {
-            self.late + (late - self.late) / 16
+            self.late + late.saturating_sub(self.late) / 16
         };
     }
 }

@@ -1,5 +1,6 @@
 //! [`check_written`]: a run does not write over what it reads, nor over another of its results.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,15 +28,10 @@ pub struct Overwrites {
 /// # Errors
 /// The first pair that is one file.
 pub fn check_written(args: &PlayArgs, recordings: &[FileSummary]) -> Result<(), Overwrites> {
-    let mut known: Vec<(String, String)> = recordings
-        .iter()
-        .map(|file| {
-            (
-                file.identity.clone(),
-                format!("the recording {}", file.name),
-            )
-        })
-        .collect();
+    let named = |file: &FileSummary| format!("the recording {}", file.name);
+    let recordings = recordings.iter();
+    let recordings = recordings.map(|file| (OsString::from(&file.identity), named(file)));
+    let mut known: Vec<(OsString, String)> = recordings.collect();
     for (flag, file) in read(args) {
         known.push((identity(file), format!("the file of {flag}")));
     }
@@ -88,23 +84,21 @@ fn written(args: &PlayArgs) -> impl Iterator<Item = (&'static str, &Path)> {
         .filter_map(|(flag, file)| Some((flag, file?.as_path())))
 }
 
-/// What tells a file from others: of one that is there the same as that of a recording, else its folder and name.
-fn identity(file: &Path) -> String {
-    file_identity(file).unwrap_or_else(|_| {
-        let folder = file
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
-        let name = file.file_name().unwrap_or_default();
-        let whole = folder.map_or_else(|_| file.to_owned(), |folder| folder.join(name));
-        format!("name {}", whole.display())
-    })
+/// What tells a file from others: of one that is there the same as that of a recording, else its path.
+fn identity(file: &Path) -> OsString {
+    file_identity(file).map_or_else(|_| absolute(file).into(), OsString::from)
+}
+
+fn absolute(file: &Path) -> PathBuf {
+    let folder = file.parent();
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
+    let name = file.file_name().unwrap_or_default();
+    folder.map_or_else(|_| file.to_owned(), |folder| folder.join(name))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use super::*;
     use crate::bag::Bag;
     use crate::cli::Cli;

@@ -155,8 +155,8 @@ mod tests {
             )
         };
         let before = acknowledged();
-        near.write_all(&[1; 100_000]).unwrap();
-        far.read_exact(&mut [0; 100_000]).unwrap();
+        near.write_all(&vec![1; 100_000]).unwrap();
+        far.read_exact(&mut vec![0; 100_000]).unwrap();
         // An answer acknowledges at once what was read before it.
         far.write_all(&[1; 10]).unwrap();
         near.read_exact(&mut [0; 10]).unwrap();

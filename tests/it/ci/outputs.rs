@@ -202,8 +202,8 @@ fn slow_disk<T>(path: &Path, begin: impl FnOnce() -> T) -> (std::fs::File, T) {
     assert!(made.unwrap().success());
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| std::fs::File::open(path).unwrap());
-        let begun = begin();
-        (reader.join().unwrap(), begun)
+        let started = begin();
+        (reader.join().unwrap(), started)
     })
 }
 

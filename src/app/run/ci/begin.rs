@@ -1,6 +1,6 @@
 //! The beginning of a run against a program under test: the program is started, and what it publishes is received.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -116,6 +116,22 @@ pub(super) fn start_child(
     let child = Child::start(&program).map_err(|error| Failure::new(exit(&error), error))?;
     tracing::info!("started {}, process {}", child.name(), child.id());
     Ok(Some((program, child)))
+}
+
+/// Refuses processes under test that are not there.
+pub(super) fn check_processes(args: &PlayArgs) -> Result<(), Failure> {
+    let is_missing = |pid: &&u32| !Path::new("/proc").join(pid.to_string()).exists();
+    if let Some(pid) = args
+        .ci
+        .pid
+        .iter()
+        .find(is_missing)
+        .filter(|_| cfg!(target_os = "linux"))
+    {
+        let error = anyhow::anyhow!("--pid {pid}: there is no such process");
+        return Err(Failure::new(Exit::Usage, error));
+    }
+    Ok(())
 }
 
 /// Watches the processes under test, if there are any besides the one that was started.

@@ -39,6 +39,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let judges = Judges::read(args)?;
     let (bag, plan) = prepare(args, log_target)?;
+    begin::check_processes(args)?;
     check_written(args, bag.files()).or_exit(Exit::Usage)?;
     let folder = run_folder(args)?;
     let results = Results::of(args)?;

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use bagplay::bag::Note;
+use bagplay::bag::{Bag, Note};
 use bagplay::ci::child::{Child, ChildEnd, ProcessEnds, Program};
 use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
 use bagplay::ci::outputs::{Outputs, OutputsEnd};
 use bagplay::ci::report::{Check, Input, Pacing, SystemRecord};
-use bagplay::ci::settle::Unprompted;
+use bagplay::ci::settle::{Processes, Unprompted};
 use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire, plural};
 use bagplay::player::{Command, Player};
 use bagplay::wire::Subscribed;
@@ -23,7 +23,7 @@ use super::begin::{
 use super::bursts::depths;
 use super::drained::drain;
 use super::held::System;
-use super::ready::{Ready, get_ready, needs_ros};
+use super::ready::{get_ready, needs_ros};
 use super::reset::{Reset, begin_on_system, is_restless};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
@@ -174,21 +174,11 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     }
     let running_child = child.as_ref().map(|(_, child)| child);
     let processes = processes(args, running_child, setup.system);
-    let Ready {
-        notes,
-        unprompted,
-        overflows,
-        refused,
-    } = get_ready(
-        setup,
-        &network,
-        &mut plan,
-        (&rest.outputs, processes.clone()),
-        &mut under_test,
-    );
-    rest.say(notes);
-    rest.unprompted = unprompted;
-    if let Some((ended, reason)) = refused {
+    let found = (&rest.outputs, processes.clone());
+    let ready = get_ready(setup, &network, &mut plan, found, &mut under_test);
+    rest.say(ready.notes);
+    rest.unprompted = ready.unprompted;
+    if let Some((ended, reason)) = ready.refused {
         tracing::error!("{reason}");
         under_test.reason = Some(reason);
         let happened = rest.finish(plan, &network, &desk, child, (ended, under_test.reason));
@@ -196,23 +186,9 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         return Ok(happened);
     }
     if args.ci.spread {
-        desk.spread(depths(&overflows));
+        desk.spread(depths(&ready.overflows));
     }
-    let waiting = match settler(args, processes) {
-        Ok(waiting) => waiting.map(|(waiting, note)| {
-            rest.say(note);
-            waiting
-        }),
-        Err(why) => {
-            rest.say([fall_back(&mut plan, args, &why)]);
-            desk.without_lockstep();
-            None
-        }
-    };
-    rest.pacing = pacing(args, waiting.is_some());
-    let governor = Governor::start(&desk, waiting)
-        .context("the thread that governs the run cannot be started")
-        .or_exit(Exit::Failed)?;
+    let governor = rest.govern(&desk, processes, &mut plan)?;
     let watch = watch_processes(args, running_child, &desk)?;
     let told = watch.as_ref().map(|watch| watch.told().clone());
     under_test.process_ends = told.unwrap_or_else(never);
@@ -257,7 +233,6 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         let before = "everything was answered";
         ended = drain(setup, &network, &desk, &mut under_test, before);
     }
-    rest.notes.append(&mut under_test.notes);
     if ended.how == Ending::End && !report.reached_end {
         ended.how = Ending::Stopped;
     }
@@ -266,21 +241,24 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         ended = Ended::failed(Exit::Child);
     }
     rest.notes.append(&mut under_test.notes);
-    let mut happened = rest.finish(
-        plan.clone(),
-        &network,
-        &desk,
-        child,
-        (ended, under_test.reason),
-    );
-    happened.unsent_bytes = unsent_bytes;
-    happened.damaged = report.damaged + setup.bag.damage().len() as u64;
-    let miscounted = |note: &&Note| matches!(note, Note::Counts { .. });
-    let miscounted = setup.bag.notes().iter().find(miscounted);
-    happened.miscounted = miscounted.map(ToString::to_string);
+    let end = (ended, under_test.reason);
+    let happened = rest.finish(plan.clone(), &network, &desk, child, end);
     drop(governor);
     shutdown::leave(network, out.into_inner());
-    Ok(happened)
+    let damaged = report.damaged + setup.bag.damage().len() as u64;
+    Ok(Happened {
+        unsent_bytes,
+        damaged,
+        miscounted: miscounted(setup.bag),
+        ..happened
+    })
+}
+
+/// That a recording has another number of messages than it says.
+fn miscounted(bag: &Bag) -> Option<String> {
+    let is_count = |note: &&Note| matches!(note, Note::Counts { .. });
+    let note = bag.notes().iter().find(is_count);
+    note.map(ToString::to_string)
 }
 
 /// What the end of a run needs of its beginning.
@@ -306,6 +284,32 @@ impl Rest<'_> {
             record.reset = begun.commands;
         }
         (begun.ended.how != Ending::End).then_some(begun.ended)
+    }
+
+    /// Starts the thread that waits for answers, and until the processes have settled. Where that cannot be told, it says so, and
+    /// the run goes on without.
+    fn govern(
+        &mut self,
+        desk: &Desk,
+        processes: Option<Processes>,
+        plan: &mut Plan,
+    ) -> Result<Governor, Failure> {
+        let waiting = match settler(self.args, processes) {
+            Ok(Some((waiting, note))) => {
+                self.say(note);
+                Some(waiting)
+            }
+            Ok(None) => None,
+            Err(why) => {
+                self.say([fall_back(plan, self.args, &why)]);
+                desk.without_lockstep();
+                None
+            }
+        };
+        self.pacing = pacing(self.args, waiting.is_some());
+        Governor::start(desk, waiting)
+            .context("the thread that governs the run cannot be started")
+            .or_exit(Exit::Failed)
     }
 
     /// Notes for the reports, which are also logged.

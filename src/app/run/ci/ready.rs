@@ -230,11 +230,40 @@ impl Awaited {
             words.push(format!("no subscriber of {}", inputs.join(", ")));
         }
         if !published.is_empty() {
-            words.push(format!("no publisher of {}", published.join(", ")));
+            let mut topics: Vec<String> = outputs
+                .subscribed()
+                .into_iter()
+                .map(|it| it.topic)
+                .collect();
+            topics.dedup();
+            let topics: Vec<String> = topics
+                .iter()
+                .map(|it| Foreign::text(it).to_string())
+                .collect();
+            let others = match topics.as_slice() {
+                [] => "nothing is published".to_owned(),
+                _ => format!("published are {}", topics.join(", ")),
+            };
+            words.push(format!(
+                "no publisher of {} ({others})",
+                published.join(", ")
+            ));
         }
         if self.anybody && network.subscribed_topics().is_empty() && !network.has_clock_subscriber()
         {
-            words.push("no subscriber of any topic that is played".to_owned());
+            let (nodes, _) = network.joined();
+            let nodes: Vec<String> = nodes
+                .iter()
+                .map(|it| Foreign::text(it).to_string())
+                .collect();
+            words.push(if nodes.is_empty() {
+                "no node has joined the network; hint: the program needs RMW_IMPLEMENTATION=rmw_zenoh_cpp and, without \
+                 --isolated, the router and the domain of play"
+                    .to_owned()
+            } else {
+                let nodes = nodes.join(", ");
+                format!("no subscriber of any topic that is played; the nodes are {nodes}")
+            });
         }
         (!words.is_empty()).then(|| words.join("; "))
     }

@@ -77,7 +77,7 @@ pub(super) fn run(
         let systems = folder.join(format!("systems-{number}"));
         (runner.program.clone(), systems)
     });
-    let mut table = Table::new(log_target, &cases);
+    let mut table = Table::new(log_target, &cases, args.update_golden);
     let mut runs: Vec<RunRecord> = Vec::new();
     let finished = runner.run(&cases, &stop, &mut |event| {
         table.show(event);
@@ -96,7 +96,10 @@ pub(super) fn run(
     let not_run = cases.len() - finished.cases;
     let problems = problem(finished.why, not_run).into_iter().collect();
     let stopped = finished.stopped_by.map(Exit::code);
-    let exit = worst_exit(runs.iter().map(|run| run.exit_code).chain(stopped));
+    // Runs that were ended with the suite have the signal that they got from it.
+    let is_own = |code: &u8| stopped.is_none() || !matches!(code, 130 | 143);
+    let codes = runs.iter().map(|run| run.exit_code).filter(is_own);
+    let exit = worst_exit(codes.chain(stopped));
     let suite = SuiteReport {
         suite: plan.digest(),
         shards: plan.partition.shards,

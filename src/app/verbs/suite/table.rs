@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bagplay::ci::report::{Outcome, Overall, RunRecord};
+use bagplay::ci::report::{Kind, Outcome, Overall, RunRecord};
 use bagplay::ci::suite::Event;
 use bagplay::ci::suite::scenario::Case;
 use bagplay::untrusted::Foreign;
@@ -21,6 +21,8 @@ const LONGEST: usize = 60;
 pub(super) struct Table<'a> {
     cases: &'a [&'a Case],
     log_target: &'a LogTarget,
+    /// Whether references are written, which is said of each case.
+    makes_golden: bool,
     /// By case and repetition.
     rows: BTreeMap<(usize, u32), ProgressBar>,
     total: Option<ProgressBar>,
@@ -29,7 +31,11 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(log_target: &'a LogTarget, cases: &'a [&'a Case]) -> Self {
+    pub(super) fn new(
+        log_target: &'a LogTarget,
+        cases: &'a [&'a Case],
+        makes_golden: bool,
+    ) -> Self {
         let total = log_target.is_drawn.then(|| {
             let style = ProgressStyle::with_template(
                 "[{elapsed_precise}] [{bar:20}] {pos} of {len} cases{msg}",
@@ -44,6 +50,7 @@ impl<'a> Table<'a> {
         Self {
             cases,
             log_target,
+            makes_golden,
             rows: BTreeMap::new(),
             total,
             ended: 0,
@@ -101,7 +108,13 @@ impl<'a> Table<'a> {
             outcome.overall.word()
         );
         if outcome.overall == Overall::Passed {
-            tracing::info!("{line}");
+            let golden = record
+                .checks
+                .iter()
+                .find(|check| check.kind == Kind::Golden);
+            let said = golden.filter(|_| self.makes_golden);
+            let said = said.map_or_else(String::new, |it| format!(": {}", it.reason));
+            tracing::info!("{line}{said}");
         } else {
             self.failed += 1;
             tracing::warn!("{line}: {}", outcome.sentence);

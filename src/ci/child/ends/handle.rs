@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(shown("Z", 3 << 8), Some(How::Code(3)));
         assert_eq!(shown("Z", 11), Some(How::Signal(11)));
         // With a core file.
-        assert_eq!(shown("R", 11 | 0x80), Some(How::Signal(11)));
+        assert_eq!(shown("R", 0x0b | 0x80), Some(How::Signal(11)));
         assert_eq!(shown("T", 19), None);
         assert_eq!(result(b"7 (a) Z 0 0"), None);
     }

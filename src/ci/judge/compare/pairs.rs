@@ -65,8 +65,8 @@ impl Pairs {
                 let known = [known(0), known(1)];
                 let mut row = Row::new(name, topics, known, &of_topic.fields);
                 if let Some(walk) = &row.walk {
-                    let named = of_topic.patterns.iter().filter(|(_, it)| walk.has(it));
-                    used.extend(named.map(|(rule, pattern)| (*rule, pattern.to_string())));
+                    let present = of_topic.patterns.iter().filter(|(_, it)| walk.has(it));
+                    used.extend(present.map(|(rule, pattern)| (*rule, pattern.to_string())));
                     if of_topic.types == Types::Same {
                         row.types = walk.type_differences().to_vec();
                     } else {

@@ -231,7 +231,7 @@ impl Writing {
             let has_open_chunk = |file: &RecordingFile| file.has_open_chunk();
             if !self.file.as_ref().is_some_and(has_open_chunk) {
                 flush_at = None;
-            } else if now >= *flush_at.get_or_insert(now + (FLUSH - GATHER)) {
+            } else if now >= *flush_at.get_or_insert(now + FLUSH.saturating_sub(GATHER)) {
                 flush_at = None;
                 self.try_file(|file| file.flush().map(|()| true));
             }

@@ -68,6 +68,8 @@ pub struct RunRecord {
     pub exit_code: u8,
     /// What became of all repetitions, if this stands for several runs.
     pub repeated: Option<Repeated>,
+    /// The folder of the run, as this machine names it.
+    pub folder: String,
     /// The files that the run wrote: what they are, and their names relative to the folder of the run.
     pub files: BTreeMap<String, String>,
 }

@@ -35,6 +35,10 @@ pub(super) fn record(
     };
     record.name.clone_from(&case.name);
     record.repetition = run.repetition;
+    if record.folder.is_empty() {
+        record.folder = Foreign::path(&run.files.folder).to_string();
+    }
+    record.files.insert("log".into(), "../play.log".into());
     record.took_ms = took.as_secs_f64() * 1e3;
     record.exit_code = code.unwrap_or(FAILED);
     if record.exit_code == 0 && (record.ended != Ended::Complete || has_failed(&record)) {
@@ -156,21 +160,21 @@ fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &
     };
     let tail = tail(&files.log);
     let is_error = |line: &&String| line.starts_with("error");
-    let said = tail.iter().rfind(is_error).or(tail.last());
-    let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
-    let reason = format!("play ended with {ended}, and {why}{said}");
+    let reason = if let Some(line) = tail.iter().rfind(is_error) {
+        // What it says of itself explains the rest.
+        line.trim_start_matches("error: ").to_owned()
+    } else {
+        let said = tail.last();
+        let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
+        format!("play ended with {ended}, and {why}{said}")
+    };
     let verdict = if matches!(code, Some(4..=6)) {
         Verdict::Failed
     } else {
         Verdict::Error
     };
     RunRecord {
-        checks: vec![Check::new(
-            Kind::Run,
-            "the run has a report",
-            verdict,
-            reason,
-        )],
+        checks: vec![Check::new(Kind::Run, "the run begins", verdict, reason)],
         notes: tail,
         ended: if matches!(code, Some(130 | 143)) {
             Ended::Interrupted

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bagplay::ci::gates::{GateRule, Matching, Tally};
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::report::{
-    Ended as Reached, GateRecord, Host, OutputTopic, RunRecord, UnpromptedThread, Unreceived,
+    Ended as Reached, GateRecord, Host, Kind, OutputTopic, RunRecord, UnpromptedThread, Unreceived,
     Verdict,
 };
 use bagplay::ci::settle::Unprompted;
@@ -75,9 +75,15 @@ pub(in crate::app::run::ci) fn record(
     notes.extend(unprompted.iter().map(judges::unprompted));
     let rules_and_tallies = args.ci.gate.iter().zip(&happened.progress.tallies);
     notes.extend(rules_and_tallies.filter_map(|(rule, tally)| too_many(rule, tally, happened)));
+    notes.extend(nothing_tested(happened));
     let recorded = happened.outputs.recorded.as_ref();
     notes.extend(recorded.iter().flat_map(|it| it.notes.clone()));
     let checks = checks(args, happened);
+    let missed = checks
+        .iter()
+        .filter(|it| it.kind == Kind::Gate && it.verdict == Verdict::Passed);
+    let missed = missed.filter(|it| !it.reason.is_empty());
+    notes.extend(missed.map(|it| format!("gate {}: {}", it.name, it.reason)));
     let has_failed = checks.iter().any(|check| check.verdict != Verdict::Passed);
     let tail = if has_failed { TAIL } else { 0 };
     let mut record = RunRecord {
@@ -116,6 +122,7 @@ pub(in crate::app::run::ci) fn record(
         exit_code: happened.ended.exit.code(),
         ..RunRecord::default()
     };
+    record.folder = Foreign::path(folder.path()).to_string();
     let outputs = folder.relative(&happened.recording);
     record.files.insert("outputs".into(), outputs);
     if happened.child.is_some() {
@@ -150,6 +157,30 @@ fn host() -> Host {
             .to_owned(),
         processors: std::thread::available_parallelism().map_or(0, usize::from),
     }
+}
+
+/// What makes a run that passes worth little.
+fn nothing_tested(happened: &Happened) -> Vec<String> {
+    let mut notes = Vec::new();
+    if happened.ended.how != Ending::End {
+        return notes;
+    }
+    if happened
+        .inputs
+        .iter()
+        .all(|input| input.subscribers.is_empty())
+    {
+        notes.push("no node subscribes to a topic that was played".to_owned());
+    }
+    if happened
+        .outputs
+        .topics
+        .iter()
+        .all(|topic| topic.messages == 0)
+    {
+        notes.push("no output was received".to_owned());
+    }
+    notes
 }
 
 fn gate(rule: String, tally: &Tally) -> GateRecord {
