@@ -98,7 +98,10 @@ pub(crate) fn run(computes: Duration) -> Result<()> {
         "clock",
         Box::new(move |sample| {
             let time = decode_clock(&sample.payload().to_bytes());
-            shown.store(time.map_or(0, bagplay::time::Time::as_nanos), Ordering::Release);
+            shown.store(
+                time.map_or(0, bagplay::time::Time::as_nanos),
+                Ordering::Release,
+            );
         }),
     )?;
     let _chatter = declare(
