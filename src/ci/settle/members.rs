@@ -22,6 +22,10 @@ pub enum Processes {
     /// These processes (PIDs), and what they start. A process whose parent ends before it was seen (a daemon) is not
     /// found: use a cgroup for such programs.
     Tree(Vec<u32>),
+    /// The same, of processes that this one has started, and daemons too: the system hands them to the first thread of this
+    /// process, which has to be a child subreaper ([`Child::start`](crate::ci::child::Child::start) makes it one). Whatever
+    /// else that thread has started belongs to the set, too.
+    Started(Vec<u32>),
     /// The threads of a control group (version 2), by its folder, without groups below it.
     Cgroup(PathBuf),
 }
@@ -32,8 +36,9 @@ pub(super) struct Lister {
     processes: Processes,
     /// The beginnings of the names of threads of this process that belong to the set.
     own_prefixes: Vec<Vec<u8>>,
-    /// Of a cgroup: its list of threads, and what it said last.
-    cgroup: Option<(File, Vec<u8>)>,
+    /// The file whose text changes with the set, and what it said last: the threads of a cgroup, or the children of the first
+    /// thread of this process.
+    changes: Option<(File, Vec<u8>)>,
     text: Vec<u8>,
 }
 
@@ -51,16 +56,17 @@ impl Lister {
                 return Err(LookError::Kernel { file, option });
             }
         }
-        let cgroup = match &processes {
-            Processes::Cgroup(folder) => {
-                let path = folder.join("cgroup.threads");
-                let file = File::open(&path).map_err(|error| LookError::Read { path, error })?;
-                Some((file, Vec::new()))
-            }
-            Processes::Tree(roots) if roots.contains(&own()?.process) => {
-                return Err(LookError::Own);
-            }
-            _ => None,
+        if let Processes::Tree(roots) | Processes::Started(roots) = &processes
+            && roots.contains(&own()?.process)
+        {
+            return Err(LookError::Own);
+        }
+        let changes = match changes_of(&processes)? {
+            Some(path) => match File::open(&path) {
+                Ok(file) => Some((file, Vec::new())),
+                Err(error) => return Err(LookError::Read { path, error }),
+            },
+            None => None,
         };
         Ok(Self {
             processes,
@@ -68,7 +74,7 @@ impl Lister {
                 .iter()
                 .map(|prefix| prefix.as_bytes().to_vec())
                 .collect(),
-            cgroup,
+            changes,
             text: Vec::new(),
         })
     }
@@ -78,12 +84,12 @@ impl Lister {
         !is_cgroup(&self.processes)
     }
 
-    /// Whether the cgroup has other threads than when they were listed.
+    /// Whether there are other threads in the cgroup, or other children of this process, than when they were listed.
     pub(super) fn has_changed(&mut self) -> Result<bool, LookError> {
-        let Some((file, last)) = &self.cgroup else {
+        let Some((file, last)) = &self.changes else {
             return Ok(false);
         };
-        read_cgroup(file, &mut self.text, &self.processes)?;
+        read_changes(file, &mut self.text, &self.processes)?;
         Ok(self.text != *last)
     }
 
@@ -91,6 +97,10 @@ impl Lister {
     pub(super) fn list(&mut self, known: &[u32]) -> Result<BTreeSet<ThreadId>, LookError> {
         let me = own()?;
         let mut found = Found::default();
+        if let Some((file, last)) = &mut self.changes {
+            read_changes(file, last, &self.processes)?;
+        }
+        let listed = self.changes.as_ref().map_or(&[][..], |(_, last)| last);
         match &mut self.processes {
             Processes::Group(group) => {
                 for process in numbers(Path::new("/proc"))? {
@@ -99,7 +109,7 @@ impl Lister {
                     }
                 }
             }
-            Processes::Tree(roots) => {
+            Processes::Tree(roots) | Processes::Started(roots) => {
                 // From here on they are known, as long as they exist: their numbers may be given to others.
                 for root in std::mem::take(roots) {
                     if threads_of(root)?.is_empty() {
@@ -111,16 +121,16 @@ impl Lister {
                 for &process in known.iter().filter(|process| **process != me.process) {
                     found.add_tree(process, &mut self.text)?;
                 }
+                for process in proc_text::ids(listed) {
+                    found.add_tree(process, &mut self.text)?;
+                }
             }
             Processes::Cgroup(_) => {
-                if let Some((file, last)) = &mut self.cgroup {
-                    read_cgroup(file, last, &self.processes)?;
-                    for thread in proc_text::ids(last) {
-                        let process = process_of(thread)?.filter(|id| *id != me.process);
-                        let stat = stat_of(thread)?.filter(|stat| stat.state != State::Ended);
-                        if let (Some(process), Some(_)) = (process, stat) {
-                            found.add(ThreadId { process, thread })?;
-                        }
+                for thread in proc_text::ids(listed) {
+                    let process = process_of(thread)?.filter(|id| *id != me.process);
+                    let stat = stat_of(thread)?.filter(|stat| stat.state != State::Ended);
+                    if let (Some(process), Some(_)) = (process, stat) {
+                        found.add(ThreadId { process, thread })?;
                     }
                 }
             }
@@ -210,6 +220,22 @@ fn is_cgroup(processes: &Processes) -> bool {
     matches!(processes, Processes::Cgroup(_))
 }
 
+/// The file whose text changes with the set, if there is one.
+fn changes_of(processes: &Processes) -> Result<Option<PathBuf>, LookError> {
+    Ok(match processes {
+        Processes::Cgroup(folder) => Some(folder.join("cgroup.threads")),
+        Processes::Started(_) => {
+            let process = own()?.process;
+            let first = ThreadId {
+                process,
+                thread: process,
+            };
+            Some(path_of(first).join("children"))
+        }
+        Processes::Group(_) | Processes::Tree(_) => None,
+    })
+}
+
 fn path_of(ThreadId { process, thread }: ThreadId) -> PathBuf {
     format!("/proc/{process}/task/{thread}").into()
 }
@@ -260,12 +286,14 @@ fn read_text(path: &Path, text: &mut Vec<u8>) -> Result<Option<()>, LookError> {
     or_path(absent_is_none(read), path)
 }
 
-fn read_cgroup(file: &File, text: &mut Vec<u8>, processes: &Processes) -> Result<(), LookError> {
-    let path = match processes {
-        Processes::Cgroup(folder) => folder.as_path(),
-        _ => Path::new(""),
-    };
-    or_path(read_whole(file, text, MOST_TEXT), path)
+fn read_changes(file: &File, text: &mut Vec<u8>, processes: &Processes) -> Result<(), LookError> {
+    match read_whole(file, text, MOST_TEXT) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(LookError::Read {
+            path: changes_of(processes)?.unwrap_or_default(),
+            error,
+        }),
+    }
 }
 
 fn or_path<T>(read: io::Result<T>, path: &Path) -> Result<T, LookError> {

@@ -31,6 +31,7 @@
 mod error;
 mod idle;
 mod look;
+mod machine;
 mod members;
 mod proc_file;
 mod proc_text;

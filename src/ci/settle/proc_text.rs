@@ -43,6 +43,12 @@ pub(super) fn ran(text: &[u8]) -> Option<Ran> {
     Some(Ran { nanos, slices })
 }
 
+/// The line of `/proc/loadavg`: how many threads run or are runnable, in front of the slash of the fourth field.
+pub(super) fn runnable(text: &[u8]) -> Option<u64> {
+    let field = text.split(|byte| *byte == b' ').nth(3)?;
+    number(field.split(|byte| *byte == b'/').next()?)
+}
+
 /// A line of `stat`. The second field is a name in brackets, which may hold spaces and brackets itself.
 pub(super) fn stat(text: &[u8]) -> Option<Stat> {
     let after_name = text.iter().rposition(|byte| *byte == b')')? + 1;
@@ -118,6 +124,7 @@ mod tests {
     fn lines_of_a_real_system_are_read() {
         let line = ran(b"38602609 359246 115\n").unwrap();
         assert_eq!((line.nanos, line.slices), (38_602_609, 115));
+        assert_eq!(runnable(b"1.99 0.80 0.30 3/96 6785\n"), Some(3));
         let line = stat(b"30558 (a) R) (b) S 30550 30549 14659 0 -1 4194304 2850").unwrap();
         assert_eq!((line.state, line.group), (State::Waits, 30549));
         for (letter, state) in [
@@ -151,7 +158,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in proptest::collection::vec(any::<u8>(), 0..80)) {
-            let _ = (ran(&text), stat(&text), place(&text), sleeps_in(&text), process_of(&text));
+            let _ = (ran(&text), runnable(&text), stat(&text), place(&text), sleeps_in(&text), process_of(&text));
             prop_assert!(ids(&text).count() <= text.len());
         }
     }

@@ -12,6 +12,8 @@ use super::watched::Gone;
 /// How many looks find out which threads sleep by themselves. One could find such a thread while it runs.
 const FIRST_LOOKS: u32 = 3;
 const BETWEEN_FIRST_LOOKS: Duration = Duration::from_millis(10);
+/// The pause before the first look while something runs on the machine.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
 
 /// The threads have settled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,6 +108,10 @@ impl Settler {
         let mut how = How::Ran;
         let mut looks = 0_u32;
         let mut dealt_with = 0;
+        if !self.set.is_machine_idle() {
+            // What was sent is in work: a look would find that and nothing else.
+            self.pauses.wait_for(FIRST_PAUSE, &self.set);
+        }
         loop {
             let before = stirred();
             let look = self.set.look(how, &self.settling)?;
@@ -130,7 +136,7 @@ impl Settler {
                 }
                 Step::LookAgain { how: next, pause } => {
                     how = next;
-                    self.pauses.wait(pause);
+                    self.pauses.wait_for(pause, &self.set);
                 }
                 Step::NeverSettles { thread, why } => {
                     let thread = thread.map(|thread| self.set.name(thread));
@@ -164,7 +170,26 @@ const MOST_LATE: Duration = Duration::from_micros(60);
 /// The longest spin.
 const LONGEST_SPIN: Duration = Duration::from_micros(15);
 
+/// A pause is interrupted so many times to see whether the machine has become idle.
+const GLANCES: u32 = 3;
+/// The least time between two of these.
+const BETWEEN_GLANCES: Duration = Duration::from_micros(20);
+
 impl Pauses {
+    /// A pause before a look, which ends early when nothing else runs on the machine: then the look finds what it is for.
+    fn wait_for(&mut self, pause: Duration, set: &ThreadSet) {
+        let part = (pause / GLANCES).max(BETWEEN_GLANCES);
+        let mut left = pause;
+        while !left.is_zero() {
+            let next = part.min(left);
+            self.wait(next);
+            left = left.saturating_sub(next);
+            if set.is_machine_idle() {
+                return;
+            }
+        }
+    }
+
     fn wait(&mut self, pause: Duration) {
         if pause.is_zero() {
             return;

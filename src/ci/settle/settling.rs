@@ -3,11 +3,13 @@
 //! | the last look | what it showed | next |
 //! |---|---|---|
 //! | how much all have run | nothing to compare it with | the same again after 50 µs |
-//! | the same | somebody has run since the look before, or threads came or went | the same again after a pause |
-//! | the same | nobody has run for 50 µs | the proof |
+//! | the same | a thread has run since the look before, or threads came or went | the same again after a pause |
+//! | the same | no thread has run for 50 µs | the proof |
+//! | the same | nothing else runs on the machine | the proof |
 //! | the proof | a thread runs, waits for a device, is stopped, or sleeps in a callback | a look at that thread alone, after a pause |
-//! | the proof | somebody has run, or threads came or went | how much all have run, after a pause |
-//! | the proof | neither | settled |
+//! | the proof | a thread has run, or threads came or went | how much all have run, after a pause |
+//! | the proof | neither, and no thread has run for 50 µs or nothing else runs on the machine | settled |
+//! | the proof | neither, too early while other threads of the machine run | how much all have run, after a pause |
 //! | at one thread | it is as it was | the same again after a pause |
 //! | at one thread | it is not any more, or gone | how much all have run |
 //!
@@ -15,6 +17,10 @@
 //! One reading of the states alone is no proof: a thread read early may be woken by one read late, which then sleeps, so
 //! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
 //! running all the time, and was seen so, or was not running at all and woke nobody.
+//!
+//! While nothing else runs on the machine, no message is on its way in a thread of the system, so the looks need not be 50 µs
+//! apart. That alone proves nothing of the threads: one that was woken for another processor is not counted until that
+//! processor takes it, but its state shows it.
 //!
 //! A thread that has run since the mark and now stands in `nanosleep` sleeps in a callback. One that usually stands there
 //! when something is sent sleeps by itself (a loop with a rate), and may run and sleep again. One mark cannot tell that
@@ -82,10 +88,8 @@ struct Known {
 enum Phase {
     /// There is no look to compare with.
     Begun,
-    /// Nobody has run since a look that ended then.
+    /// No thread has run since a look that ended then.
     Still { since: Duration },
-    /// Nobody has run for long enough: the proof is left.
-    Proving,
     /// A thread is in the way.
     Waiting,
 }
@@ -210,28 +214,25 @@ impl Settling {
         }
         if moved {
             self.compares_with(look);
-            return self.wait(How::Ran, look.ended);
+            return match look.how {
+                How::Ran if look.is_idle => again(How::Proof, Duration::ZERO),
+                _ => self.wait(How::Ran, look.ended),
+            };
         }
-        match self.phase {
-            Phase::Proving if look.how == How::Proof && is_complete(look.threads) => {
-                self.is_settled = true;
-                self.phase = Phase::Begun;
-                return Step::Settled;
-            }
-            Phase::Proving => {}
-            Phase::Still { since } if look.began.saturating_sub(since) >= APART => {
-                self.phase = Phase::Proving;
-            }
-            Phase::Still { since } => {
-                let pause = APART.saturating_sub(look.ended.saturating_sub(since));
-                return again(How::Ran, pause);
-            }
-            Phase::Begun | Phase::Waiting => {
-                self.compares_with(look);
-                return again(How::Ran, APART);
-            }
+        let Phase::Still { since } = self.phase else {
+            self.compares_with(look);
+            return looks_on(look, APART);
+        };
+        let left = APART.saturating_sub(look.began.saturating_sub(since));
+        if look.how != How::Proof {
+            return looks_on(look, left);
         }
-        again(How::Proof, Duration::ZERO)
+        if (look.is_idle || left.is_zero()) && is_complete(look.threads) {
+            self.is_settled = true;
+            self.phase = Phase::Begun;
+            return Step::Settled;
+        }
+        self.wait(How::Ran, look.ended)
     }
 
     fn compares_with(&mut self, look: &Look<'_>) {
@@ -366,6 +367,14 @@ impl Known {
         self.blamed = self.blamed.saturating_add(1);
         self.why = why;
     }
+}
+
+/// After a look at how much all have run that found nothing wrong: the proof, or the same again after `left`.
+fn looks_on(look: &Look<'_>, left: Duration) -> Step {
+    if look.is_idle || left.is_zero() {
+        return again(How::Proof, Duration::ZERO);
+    }
+    again(How::Ran, left)
 }
 
 fn again(how: How, pause: Duration) -> Step {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::error::LookError;
 use super::look::{How, Look, Named, Ran, Seen, State, ThreadId};
+use super::machine::Machine;
 use super::members::{self, Lister, MOST_TEXT, Processes};
 use super::proc_file::Keep;
 use super::settling::Settling;
@@ -16,6 +17,7 @@ use super::watched::{Gone, Process, Thread};
 /// system allows this process are kept open (four for each thread); beyond that they are opened for each look.
 #[derive(Debug)]
 pub struct ThreadSet {
+    machine: Machine,
     lister: Lister,
     keep: Keep,
     processes: Vec<Process>,
@@ -39,6 +41,7 @@ impl ThreadSet {
             _ => None,
         };
         let mut set = Self {
+            machine: Machine::open(),
             lister: Lister::new(processes, own_prefixes)?,
             keep: Keep::new(),
             processes: Vec::new(),
@@ -72,6 +75,11 @@ impl ThreadSet {
     /// The time since the set was made: the clock of its looks.
     pub fn now(&self) -> Duration {
         self.origin.elapsed()
+    }
+
+    /// Whether no other thread of the machine runs or waits for a processor. False if the system does not tell.
+    pub(super) fn is_machine_idle(&self) -> bool {
+        self.machine.is_idle()
     }
 
     /// The processes that have ended since the last call.
@@ -145,6 +153,7 @@ impl ThreadSet {
             how,
             began,
             ended: self.now(),
+            is_idle: self.machine.is_idle(),
             is_new_list,
             threads: &self.seen[range],
         })
@@ -165,6 +174,7 @@ impl ThreadSet {
             how: How::Ran,
             began,
             ended: self.now(),
+            is_idle: false,
             is_new_list,
             threads: &self.seen,
         })
@@ -218,12 +228,15 @@ impl ThreadSet {
                 return Ok(true);
             }
         }
-        for thread in &self.threads {
-            if let Some(children) = &thread.children {
+        for (thread, seen) in self.threads.iter_mut().zip(&self.seen) {
+            if let Some(children) = &thread.children
+                && thread.had_children_at != Some(seen.ran)
+            {
                 let read = children.read_all(&mut self.children, MOST_TEXT)?;
                 if read.is_none() || self.children != thread.had_children {
                     return Ok(true);
                 }
+                thread.had_children_at = Some(seen.ran);
             }
         }
         self.lister.has_changed()
@@ -235,6 +248,7 @@ impl ThreadSet {
         for thread in &mut self.threads {
             if let Some(children) = &thread.children {
                 children.read_all(&mut thread.had_children, MOST_TEXT)?;
+                thread.had_children_at = None;
             }
         }
         let mut alive = Vec::with_capacity(self.processes.len());

@@ -38,6 +38,9 @@ pub(super) struct Thread {
     pub(super) children: Option<ProcFile>,
     /// What `children` said before the threads were listed last.
     pub(super) had_children: Vec<u8>,
+    /// How much the thread had run before `children` said so again: it has started no process if it has not run since.
+    /// `None`: it was not read again.
+    pub(super) had_children_at: Option<Ran>,
 }
 
 impl Process {
@@ -100,6 +103,7 @@ impl Thread {
             wchan: ProcFile::open(id, "wchan", &mut Keep::none())?,
             children,
             had_children: Vec::new(),
+            had_children_at: None,
         }))
     }
 

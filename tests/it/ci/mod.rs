@@ -1,6 +1,8 @@
 //! Runs against programs under test: at their speed, when these have settled, and with everything that they publish.
 
 #[cfg(target_os = "linux")]
+mod adopted;
+#[cfg(target_os = "linux")]
 mod child;
 mod drive;
 mod expect;

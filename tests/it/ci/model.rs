@@ -10,6 +10,8 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Doing {
     Computes,
+    /// Woken for a processor that has yet to take it: runnable by its state, but the system does not count it.
+    Woken,
     /// Runnable, without a processor.
     Queued,
     /// It has marked itself as waiting and has lost its processor before it could look once more whether there is
@@ -50,8 +52,33 @@ impl Thread {
 
     fn receives(&mut self) {
         self.inbox = true;
-        if matches!(self.doing, Doing::Waits | Doing::Hesitates) {
-            self.doing = Doing::Queued;
+        match self.doing {
+            Doing::Waits => self.doing = Doing::Woken,
+            Doing::Hesitates => self.doing = Doing::Queued,
+            _ => {}
+        }
+    }
+}
+
+/// A look that was made.
+struct Looked {
+    how: How,
+    began: Duration,
+    ended: Duration,
+    is_idle: bool,
+    is_new_list: bool,
+    threads: Vec<Seen>,
+}
+
+impl Looked {
+    fn look(&self) -> Look<'_> {
+        Look {
+            how: self.how,
+            began: self.began,
+            ended: self.ended,
+            is_idle: self.is_idle,
+            is_new_list: self.is_new_list,
+            threads: &self.threads,
         }
     }
 }
@@ -104,8 +131,9 @@ impl World {
     fn step(&mut self, which: usize, choice: u8) {
         let thread = &mut self.threads[which];
         match (thread.doing, choice % 8) {
-            (Doing::Waits, _) => {}
-            (Doing::Sleeps, _) => thread.doing = Doing::Queued,
+            (Doing::Waits, _) | (Doing::Woken, 4..) => {}
+            (Doing::Sleeps, _) => thread.doing = Doing::Woken,
+            (Doing::Woken, _) => thread.doing = Doing::Queued,
             (Doing::Queued | Doing::Hesitates, _) => {
                 thread.doing = Doing::Computes;
                 thread.ran.slices += 1;
@@ -167,12 +195,7 @@ impl World {
     }
 
     /// A look whose readings happen one after the other, with steps of the threads in between.
-    fn look(
-        &mut self,
-        how: How,
-        settling: &Settling,
-        is_mark: bool,
-    ) -> (Duration, bool, Vec<Seen>) {
+    fn look(&mut self, how: How, settling: &Settling, is_mark: bool) -> Looked {
         let began = self.now;
         // The system tells how many there are, without naming them.
         let is_new_list = match how {
@@ -196,7 +219,14 @@ impl World {
                 let index = index.expect("a suspect is known");
                 self.read_state(index);
                 self.read_place(index);
-                return (began, false, vec![self.listed[index]]);
+                return Looked {
+                    how,
+                    began,
+                    ended: self.now,
+                    is_idle: false,
+                    is_new_list: false,
+                    threads: vec![self.listed[index]],
+                };
             }
             How::Proof => {
                 (0..self.listed.len()).for_each(|index| self.read_state(index));
@@ -226,7 +256,30 @@ impl World {
                 }
             }
         }
-        (began, is_new_list, self.listed.clone())
+        Looked {
+            how,
+            began,
+            ended: self.now,
+            is_idle: self.is_idle(),
+            is_new_list,
+            threads: self.listed.clone(),
+        }
+    }
+
+    /// Whether the system counts no other thread that runs or is runnable. The numbers of its processors are read one
+    /// after the other, so threads take steps in between; and other programs may run.
+    fn is_idle(&mut self) -> bool {
+        let mut count = u32::from(self.choices.next().unwrap_or(0) % 4 == 1);
+        let ids: Vec<_> = self.threads.iter().map(|thread| thread.id).collect();
+        for id in ids {
+            self.steps();
+            let thread = self.threads.iter().find(|thread| thread.id == id);
+            let uncounted = |doing| matches!(doing, Doing::Waits | Doing::Sleeps | Doing::Woken);
+            let runs = |thread: &Thread| !uncounted(thread.doing);
+            count += u32::from(thread.is_some_and(runs));
+        }
+        self.now += Duration::from_micros(1);
+        count == 0
     }
 
     fn read(&mut self, index: usize) -> Option<Thread> {
@@ -241,14 +294,14 @@ impl World {
         let thread = self.read(index);
         self.listed[index].state = Some(match thread.map(|thread| thread.doing) {
             None => State::Ended,
-            Some(Doing::Computes | Doing::Queued) => State::Runs,
+            Some(Doing::Computes | Doing::Queued | Doing::Woken) => State::Runs,
             Some(Doing::Hesitates | Doing::Waits | Doing::Sleeps) => State::Waits,
         });
     }
 
     fn read_place(&mut self, index: usize) {
         match self.read(index).map(|thread| thread.doing) {
-            Some(Doing::Computes | Doing::Queued | Doing::Hesitates) => {
+            Some(Doing::Computes | Doing::Woken | Doing::Queued | Doing::Hesitates) => {
                 self.listed[index].state = Some(State::Runs);
             }
             Some(Doing::Sleeps) => self.listed[index].sleeps = Some(true),
@@ -259,15 +312,8 @@ impl World {
 
     fn mark(&mut self, settling: &mut Settling) {
         loop {
-            let (began, is_new_list, seen) = self.look(How::Ran, settling, true);
-            let pause = settling.mark(&Look {
-                how: How::Ran,
-                began,
-                ended: self.now,
-                is_new_list,
-                threads: &seen,
-            });
-            match pause {
+            let looked = self.look(How::Ran, settling, true);
+            match settling.mark(&looked.look()) {
                 Some(pause) => self.now += pause,
                 None => break,
             }
@@ -279,14 +325,8 @@ impl World {
         settling.begin(self.now, limit);
         let mut how = How::Ran;
         loop {
-            let (began, is_new_list, seen) = self.look(how, settling, false);
-            let look = Look {
-                how,
-                began,
-                ended: self.now,
-                is_new_list,
-                threads: &seen,
-            };
+            let looked = self.look(how, settling, false);
+            let look = looked.look();
             let step = settling.take(&look);
             match step {
                 Step::Settled if is_mark => {
@@ -370,11 +410,21 @@ fn seen(thread: u32, slices: u64, state: Option<State>) -> Seen {
     }
 }
 
-fn take(settling: &mut Settling, (how, at, threads): (How, Duration, [Seen; 2])) -> Step {
+fn take(settling: &mut Settling, look: (How, Duration, [Seen; 2])) -> Step {
+    take_beside(settling, look, true)
+}
+
+/// While other threads of the machine run, or while they do not.
+fn take_beside(
+    settling: &mut Settling,
+    (how, at, threads): (How, Duration, [Seen; 2]),
+    others_run: bool,
+) -> Step {
     settling.take(&Look {
         how,
         began: at,
         ended: at,
+        is_idle: !others_run,
         is_new_list: false,
         threads: &threads,
     })
@@ -417,6 +467,7 @@ fn a_thread_that_never_waits_is_named_when_the_limit_has_passed() {
         how,
         began: Duration::from_micros(at),
         ended: Duration::from_micros(at),
+        is_idle: false,
         is_new_list: false,
         threads: &still_runs,
     };
@@ -455,6 +506,7 @@ fn a_thread_that_sleeps_is_in_the_way_if_it_has_run_since_the_mark() {
             how,
             began: at,
             ended: at,
+            is_idle: false,
             is_new_list: false,
             threads: &threads,
         };
@@ -486,6 +538,37 @@ fn looks_that_are_too_close_prove_nothing() {
                 how: How::Ran,
                 pause
             }
+        );
+    }
+}
+
+#[test]
+fn while_nothing_else_runs_on_the_machine_two_looks_are_a_proof_however_close_they_are() {
+    let waits = |how, at, slices, state| look(how, at, seen(2, slices, state));
+    let states = [Some(State::Waits), None];
+    for (state, others_run, slices, is_settled) in [
+        (states[0], false, 5, true),
+        (states[0], true, 5, false),
+        (states[0], false, 6, false),
+        (states[1], false, 5, false),
+    ] {
+        let mut settling = Settling::new();
+        settling.begin(Duration::ZERO, Duration::MAX);
+        let step = take_beside(&mut settling, waits(How::Ran, 0, 5, None), false);
+        let pause = Duration::ZERO;
+        assert_eq!(
+            step,
+            Step::LookAgain {
+                how: How::Proof,
+                pause
+            }
+        );
+        let proof = waits(How::Proof, 1, slices, state);
+        let step = take_beside(&mut settling, proof, others_run);
+        assert_eq!(
+            step == Step::Settled,
+            is_settled,
+            "{state:?} {others_run} {slices}"
         );
     }
 }

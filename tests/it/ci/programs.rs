@@ -93,7 +93,7 @@ pub(super) fn command(name: &str, socket: UnixStream) -> Command {
     with_socket(this_program(name), socket)
 }
 
-fn this_program(name: &str) -> Command {
+pub(super) fn this_program(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args([ENTRY, "--exact", "--nocapture"])
@@ -101,7 +101,7 @@ fn this_program(name: &str) -> Command {
     command
 }
 
-fn with_socket(mut command: Command, socket: UnixStream) -> Command {
+pub(super) fn with_socket(mut command: Command, socket: UnixStream) -> Command {
     command
         .stdin(OwnedFd::from(socket))
         .stdout(Stdio::null())
@@ -163,6 +163,7 @@ fn run(name: &str) {
             std::process::exit(0);
         }),
         "fork" => fork(&socket),
+        "adopting" => super::adopted::adopting(socket),
         "recording" => super::recorder::recording(socket),
         "filling" => super::recorder::filling(socket),
         "reply" => {

@@ -167,6 +167,7 @@ pub(super) fn processes(
     match &args.ci.cgroup {
         Some(folder) => Some(Processes::Cgroup(folder.clone())),
         None if roots.is_empty() => None,
+        None if child.is_some() => Some(Processes::Started(roots)),
         None => Some(Processes::Tree(roots)),
     }
 }
