@@ -39,6 +39,7 @@ pub use report::lateness::{LATE, Lateness};
 pub use report::run_report::{HeldTimes, Report};
 pub use source::Source;
 pub use transport::{PendingAnswer, Stopped, Transport};
+pub use waiter::wake_precisely;
 
 use crate::bag::Waker;
 use crate::output::Output;
@@ -125,7 +126,7 @@ impl Player {
     }
 
     fn run<O: Output>(self, mut machine: Machine, mut out: O) -> (Report, O) {
-        waiter::wake_precisely();
+        wake_precisely();
         let Self {
             transport,
             inbox,

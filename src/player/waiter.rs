@@ -87,7 +87,7 @@ impl Waiter {
 }
 
 /// Asks the system to wake this thread on time; by default a wake-up may be up to 50 µs late.
-pub(super) fn wake_precisely() {
+pub fn wake_precisely() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1)) {
         tracing::debug!("timer slack stays at its default: {error}");

@@ -8,6 +8,7 @@ use super::desk::Desk;
 use super::settlement::Settlement;
 use super::tasks::Task;
 use super::waits::{Trouble, Waiting};
+use crate::player::wake_precisely;
 
 /// How long settling is waited for before the questions are looked at again.
 const SLICE: StdDuration = StdDuration::from_millis(50);
@@ -67,7 +68,7 @@ impl Drop for Guard<'_> {
 fn govern(desk: &Desk) {
     let _guard = Guard(desk);
     // The pauses between two looks are short.
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
+    wake_precisely();
     while desk.next_task() == Task::Settle {
         desk.settle(SLICE);
     }

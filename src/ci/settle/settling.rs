@@ -44,6 +44,8 @@ const LOOKS_PER_PAUSE: u32 = 40;
 const MEMORY: i8 = 3;
 /// How many looks a mark takes at most to find where a new thread stands.
 const MARK_LOOKS: u8 = 16;
+/// How many looks a mark takes at most, also if new threads are started all the time.
+const MOST_MARK_LOOKS: u32 = 200;
 
 /// What follows from a look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,6 +108,8 @@ pub struct Settling {
     look_takes: Duration,
     /// Settled since the last mark, so that the next mark holds.
     is_settled: bool,
+    /// How many looks the next mark has taken so far.
+    mark_looks: u32,
     /// Later looks are compared with the last one.
     begins_anew: bool,
 }
@@ -126,17 +130,21 @@ impl Settling {
             limit: Duration::MAX,
             look_takes: Duration::MAX,
             is_settled: true,
+            mark_looks: 0,
             begins_anew: true,
         }
     }
 
     /// Something is about to be sent: where the threads stand now is where they stand by themselves.
     ///
-    /// For the look see [`Settling::learn`]; it may also be the proof after which the threads have settled. If the threads have not settled since the last mark, that one stays: what
-    /// was sent after it may be in work. `None` when the mark holds. Otherwise a pause after which to give another look,
-    /// because a new thread is running.
+    /// For the look see [`Settling::learn`]; it may also be the proof after which the threads have settled. If the threads have
+    /// not settled since the last mark, that one stays: what was sent after it may be in work. `None` when the mark holds.
+    /// Otherwise a pause after which to give another look, because a new thread is running. After 200 looks the mark holds in
+    /// any case: a thread of which nothing is known counts as one that does not sleep by itself.
     pub fn mark(&mut self, look: &Look<'_>) -> Option<Duration> {
         let pause = self.learn(look);
+        let pause = pause.filter(|_| self.mark_looks < MOST_MARK_LOOKS);
+        self.mark_looks = pause.map_or(0, |_| self.mark_looks + 1);
         self.is_settled &= pause.is_some();
         pause
     }

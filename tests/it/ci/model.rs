@@ -524,6 +524,33 @@ fn a_thread_that_sleeps_is_in_the_way_if_it_has_run_since_the_mark() {
 }
 
 #[test]
+fn a_mark_holds_in_the_end_while_threads_are_started_all_the_time() {
+    let mut settling = Settling::new();
+    let mut looks = 0;
+    loop {
+        let runs = Seen {
+            sleeps: None,
+            ..seen(1_000 + looks, 1, Some(State::Runs))
+        };
+        let pause = settling.mark(&Look {
+            how: How::Ran,
+            began: Duration::ZERO,
+            ended: Duration::ZERO,
+            is_idle: false,
+            is_new_list: true,
+            threads: &[runs],
+        });
+        assert_eq!(settling.takes_marks(), pause.is_some());
+        if pause.is_none() {
+            break;
+        }
+        looks += 1;
+        assert!(looks <= 200, "no end");
+    }
+    assert!(looks > 1);
+}
+
+#[test]
 fn looks_that_are_too_close_prove_nothing() {
     let mut settling = Settling::new();
     settling.begin(Duration::ZERO, Duration::MAX);
