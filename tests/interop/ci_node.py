@@ -21,6 +21,7 @@ import time
 
 import zenoh
 
+from lives import Life
 from node import CLOCK, GOSSIP, clock_value, configuration, gid
 from service import HEADER, string
 from strings import string_topic
@@ -155,10 +156,15 @@ def main():
     parser.add_argument("--late", type=float, help="subscribe to /odom this many seconds after /imu; answer on /late")
     parser.add_argument("--chatter", action="store_true", help="publish on /text without a pause")
     parser.add_argument("--wall-timer", type=float, help="a thread that wakes each so many seconds")
+    parser.add_argument("--slow-at", type=int, help="sleep before this answer as long as --sleep says, not at random")
+    parser.add_argument("--show-source", action="store_true", help="the source timestamp of the message in each answer")
+    parser.add_argument("--life", metavar="FOLDER", help="begin and end of this process are written there")
+    parser.add_argument("--meet", type=int, default=0, help="wait until so many have begun in --life before subscribing")
     parser.add_argument("--untraceable", action="store_true", help="nobody but root may trace it")
     arguments = parser.parse_args()
     if arguments.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    life = Life(arguments.life, arguments.meet) if arguments.life else None
     if arguments.file_limit:
         limit = (arguments.file_limit, arguments.file_limit)
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
@@ -198,7 +204,8 @@ def main():
     count = [0]
     jumps = [0]
 
-    def callback(payload: bytes):
+    def callback(received: tuple[bytes, bytes]):
+        payload, attachment = received
         number = count[0]
         count[0] += 1
         if number == 0 and not arguments.close_stdout:
@@ -213,7 +220,9 @@ def main():
             threading.Event().wait()
         while number == arguments.spin_at:
             pass
-        if arguments.sleep:
+        if arguments.slow_at is not None:
+            time.sleep(arguments.sleep if number == arguments.slow_at else 0)
+        elif arguments.sleep:
             time.sleep(random.uniform(0, arguments.sleep))
         if arguments.compute:
             compute(random.uniform(0, arguments.compute))
@@ -221,6 +230,8 @@ def main():
         text = f"{number} {stamp[0]}.{stamp[1]:09}"
         if arguments.show_clock:
             text += f" at {shown[0]}"
+        if arguments.show_source:
+            text += f" source {struct.unpack_from('<q', attachment, 8)[0]}"
         if arguments.show_jumps:
             text += f" jumps {jumps[0]}"
         if number == arguments.differ_at:
@@ -228,6 +239,9 @@ def main():
         for index in range(arguments.extra):
             extra.put(HEADER + string(f"{number} {index}"))
         reply = shifted(payload, arguments.echo) if is_echo else HEADER + string(text)
+        if is_echo and number == arguments.differ_at:
+            # The last field of an Imu.
+            reply = reply[:-8] + struct.pack("<d", random.random())
         if number != arguments.skip and not arguments.silent:
             if number == arguments.lose_at:
                 answer.lose()
@@ -238,6 +252,9 @@ def main():
             answer.put(reply)
 
     executor = Executor(arguments.depth, callback)
+
+    def receive(sample):
+        executor.add((sample.payload.to_bytes(), sample.attachment.to_bytes()))
 
     def clock(sample):
         now = clock_value(sample.payload.to_bytes())
@@ -285,9 +302,11 @@ def main():
             print("reset", flush=True)
 
         keep.append(session.declare_subscriber("reset", reset))
+    if life:
+        life.meet()
     if not arguments.deaf:
         subscribe(1, "/clock", CLOCK.dds_type, clock)
-        subscribe(2, "/imu", IMU_DDS, lambda sample: executor.add(sample.payload.to_bytes()))
+        subscribe(2, "/imu", IMU_DDS, receive)
     if late:
         time.sleep(arguments.late)
         subscribe(3, "/odom", ODOM_DDS, lambda _: late.put(HEADER + string("odom")))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -185,3 +186,29 @@ def is_alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return fields.rpartition(")")[2].split()[0] != "Z"
+
+
+@contextmanager
+def busy_process():
+    """A process that uses a processor until the end of the `with` block."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            yield
+        finally:
+            busy.kill()
+
+
+def play_in(folder: Path, imu_hash: str, *words) -> subprocess.CompletedProcess:
+    """`play WORDS…` in this current folder, to its end; the log and the output are one text, `stdout`."""
+    kept = {key: it for key, it in environment().items() if key != "GITHUB_STEP_SUMMARY"}
+    return subprocess.run(
+        [str(word) for word in (BINARY, *words)],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=kept | {"IMU_HASH": imu_hash},
+        timeout=3 * PATIENCE,
+    )

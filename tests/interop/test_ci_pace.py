@@ -1,0 +1,122 @@
+"""How a run keeps pace with nodes that sleep, answer late or more than once, publish without an end, or never join; and the
+source timestamps that a node sees."""
+
+import pytest
+
+from ci_run import DONE, INPUT, PATIENCE, TIMEOUT, CaseRunner, node
+
+GATE = ("--gate", "/imu -> /answer")
+
+
+@pytest.fixture
+def run(tmp_path, demo):
+    return CaseRunner(tmp_path, demo.topics[INPUT].hash)
+
+
+def inputs(demo, seconds: float):
+    return [it for it in demo.of(INPUT) if it.log_time <= demo.start + seconds * 1e9]
+
+
+def times(messages) -> list[int]:
+    return [it.log_time for it in messages]
+
+
+# It sleeps
+
+
+def test_in_lockstep_a_callback_that_sleeps_is_waited_for(run, demo):
+    flags = ("--lockstep", "--repeat", "3")
+    case = run(*flags, command=node("--no-timer", "--sleep", "0.02"), end="+0.3s")
+    assert case.exit == DONE, case.stderr
+    assert case.report["repeated"] == {"runs": 3, "failed": 0, "digests": {case.digest: 3}}
+    for file in sorted((case.folder / "run").glob("run-*/outputs.mcap")) + [case.outputs]:
+        answers = type(case.recording)(file).of("/answer")
+        assert times(answers) == times(inputs(demo, 0.3))
+
+
+# It answers late
+
+
+def late(run, demo, settle: tuple[str, ...], seconds: str):
+    """A run whose last input is answered after so many seconds, and how many inputs it has."""
+    sent = inputs(demo, 0.1)
+    command = node("--no-timer", "--slow-at", str(len(sent) - 1), "--sleep", seconds)
+    return run(*settle, command=command, end="+0.1s"), len(sent)
+
+
+def test_settle_waits_for_an_answer_that_comes_late(run, demo):
+    case, sent = late(run, demo, ("--settle", "5"), "1")
+    assert case.exit == DONE, case.stderr
+    assert [text.split()[0] for text in case.texts("/answer")] == [str(n) for n in range(sent)]
+
+
+def test_without_it_the_run_is_over_before(run, demo):
+    case, sent = late(run, demo, (), "60")
+    assert case.exit == DONE, case.stderr
+    assert len(case.texts("/answer")) == sent - 1
+
+
+# It answers each input with two messages
+
+
+def test_a_gate_of_two_answers_for_each_input(run, demo):
+    gate = ("--gate", "/imu -> /answer x2")
+    case = run(*gate, "--repeat", "3", command=node("--no-timer", "--twice", "--sleep", "0.01"), end="+0.3s")
+    assert case.exit == DONE, case.stderr
+    sent = inputs(demo, 0.3)
+    (found,) = case.report["gates"]
+    assert (found["asked"], found["answered"], found["unrequested"]) == (len(sent), len(sent), 0)
+    assert times(case.recording.of("/answer")) == [it.log_time for it in sent for _ in range(2)]
+    numbers = [int(text.split()[0]) for text in case.texts("/answer")]
+    assert numbers == [n for n in range(len(sent)) for _ in range(2)]
+    assert case.report["repeated"]["digests"] == {case.digest: 3}
+
+
+def test_one_answer_is_not_enough_for_a_gate_of_two(run):
+    gate = ("--gate", "/imu -> /answer x2", "--gate-timeout", "1")
+    case = run(*gate, command=node("--no-timer"))
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("message 0 of /imu", "was not answered by /answer within 1s")
+    assert len(case.texts("/answer")) == 1
+
+
+# It never joins
+
+
+def test_a_program_that_runs_and_never_joins_the_network(run):
+    case = run("--wait-timeout", "1", command=["sleep", "1000"])
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("not ready within 1 s", "no node has joined the network")
+    assert all(it["messages"] == 0 for it in case.report["inputs"])
+
+
+# It publishes without an end
+
+
+@pytest.mark.parametrize("flags", [GATE, ("--rate", "1")], ids=["gate", "neither"])
+def test_a_node_that_publishes_without_an_end_does_not_keep_the_run(run, demo, flags):
+    # An answer comes after all that the node has published before it, so each one takes its time.
+    case = run(*flags, command=node("--no-timer", "--chatter"), end="+0.01s", timeout=3 * PATIENCE)
+    assert case.exit == DONE, case.stderr
+    assert len(case.texts("/answer")) == len(inputs(demo, 0.01)) > 1
+    (text,) = (it for it in case.report["outputs"] if it["topic"] == "/text")
+    assert text["messages"] > 1000 and text["lost"] == text["unrecorded"] == 0
+    case.says("thread", "times a second without input")
+
+
+# What it sees
+
+
+@pytest.mark.parametrize("flags", [GATE, ("--lockstep",)], ids=["gate", "lockstep"])
+def test_source_timestamps_are_log_times(run, demo, flags):
+    command = node("--no-timer", "--show-source")
+    case = run(*flags, "--source-stamp", "log", command=command, end="+0.2s")
+    assert case.exit == DONE, case.stderr
+    seen = [int(text.rpartition(" source ")[2]) for text in case.texts("/answer")]
+    assert seen == times(inputs(demo, 0.2))
+    wall = run(*flags, "--source-stamp", "wall", command=command, end="+0.2s")
+    assert wall.exit == DONE, wall.stderr
+    began = wall.report["began_unix_ns"]
+    seen = [int(text.rpartition(" source ")[2]) for text in wall.texts("/answer")]
+    assert len(seen) == len(inputs(demo, 0.2)) and seen == sorted(seen)
+    assert began <= seen[0] and seen[-1] <= began + wall.report["took_ms"] * 1e6
