@@ -40,13 +40,22 @@ pub fn fold(records: Vec<RunRecord>) -> Option<RunRecord> {
     Some(run)
 }
 
+/// The verdict on repetitions of which not all have passed, by the worst of their exit codes.
+pub fn verdict_on_failures(worst: u8) -> Verdict {
+    if ExitClass::of(worst) >= ExitClass::Infrastructure {
+        Verdict::Error
+    } else {
+        Verdict::Failed
+    }
+}
+
 fn check(repeated: &Repeated, worst: u8) -> Check {
     let Repeated { runs, failed, .. } = *repeated;
     let name = format!("{runs} repetitions are equal");
     let rate = f64::from(failed) / f64::from(runs) * 100.0;
     let reason = format!("{failed} of {runs} runs failed ({rate:.0} %)");
     let different = repeated.digests.len();
-    if ExitClass::of(worst) >= ExitClass::Infrastructure {
+    if verdict_on_failures(worst) == Verdict::Error {
         Check::new(Kind::Repeat, name, Verdict::Error, reason)
     } else if different > 1 {
         let reason = format!("{reason}; there are {different} different outputs");
