@@ -106,14 +106,7 @@ pub(super) fn start_child(
     } else if args.ci.lockstep {
         program.environment.push(sending_at_once());
     }
-    let exit = |error: &ChildError| {
-        if error.is_usage() {
-            Exit::Usage
-        } else {
-            Exit::Failed
-        }
-    };
-    let child = Child::start(&program).map_err(|error| Failure::new(exit(&error), error))?;
+    let child = Child::start(&program).map_err(Failure::of_child)?;
     tracing::info!("started {}, process {}", child.name(), child.id());
     Ok(Some((program, child)))
 }

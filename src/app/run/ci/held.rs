@@ -1,11 +1,11 @@
 //! [`System`]: a system under test that another process holds, so that it stays between the runs of a suite.
 
 use std::cell::RefCell;
-use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration as StdDuration;
+use std::{fs, io};
 
 use anyhow::{Context, anyhow};
 use bagplay::ci::child::{ChildEnd, ChildExit, How, Program, Tail, has_ended};
@@ -35,6 +35,25 @@ pub(super) struct System {
     past: RefCell<Past>,
 }
 
+/// The end that the suite tells of.
+fn end_among(lines: impl Iterator<Item = io::Result<Told>>) -> Option<ChildExit> {
+    let mut lines = lines;
+    lines.find_map(|line| match line {
+        Ok(Told::Ended(exit)) => Some(exit),
+        Ok(Told::Lost) => Some(unknown_end(How::Lost)),
+        _ => None,
+    })
+}
+
+fn unknown_end(how: How) -> ChildExit {
+    ChildExit {
+        name: "the program under test".to_owned(),
+        how,
+        after: StdDuration::ZERO,
+        reached: None,
+    }
+}
+
 /// The runs that a system has dealt with.
 #[derive(Clone, Debug)]
 struct Past {
@@ -61,17 +80,8 @@ impl System {
                 return;
             };
             let _ = first.send(system);
-            let exit = lines.find_map(|line| match line {
-                Ok(Told::Ended(exit)) => Some(exit),
-                _ => None,
-            });
-            // The suite is gone, and the system with it.
-            let exit = exit.unwrap_or(ChildExit {
-                name: "the program under test".to_owned(),
-                how: How::Unknown,
-                after: StdDuration::ZERO,
-                reached: None,
-            });
+            // Without an end the suite is gone, and the system with it.
+            let exit = end_among(lines).unwrap_or_else(|| unknown_end(How::Lost));
             let _ = known.set(exit.clone());
             let _ = tell.send(exit);
             drop(open);
@@ -175,6 +185,9 @@ impl System {
             let _ = self.news.recv_timeout(LONGEST_NEWS);
         }
         let exit = self.exit.get().cloned();
+        // It may also have begun to end while it was looked at.
+        let has_ended = has_ended(self.held().processes.1);
+        let exit = exit.or_else(|| has_ended.then(|| unknown_end(How::Unknown)));
         ChildEnd {
             name: program.name(),
             was_running: exit.is_none(),

@@ -55,15 +55,13 @@ pub(super) fn record(
         is_late, is_killed, ..
     } = run.ending;
     if is_late {
-        let limit = if is_killed {
-            "its time limit, did not end by SIGTERM, and was killed"
+        let limit = run.limit.unwrap_or_default().as_secs_f64();
+        let killed = if is_killed {
+            ", did not end by SIGTERM, and was killed"
         } else {
-            "its time limit"
+            ""
         };
-        let reason = format!(
-            "the run took longer than {limit} ({:.0} s)",
-            took.as_secs_f64()
-        );
+        let reason = format!("the run took longer than its time limit ({limit} s){killed}");
         record
             .checks
             .push(Check::failed(Kind::Run, "the run ends in time", reason));
@@ -105,7 +103,7 @@ pub(super) fn no_system(
     case: &Case,
     repetition: u32,
     log: &Path,
-    status: Option<ExitStatus>,
+    (status, late): (Option<ExitStatus>, Option<Duration>),
 ) -> RunRecord {
     let code = status.and_then(|status| status.code());
     let code = code.and_then(|code| u8::try_from(code).ok());
@@ -114,7 +112,13 @@ pub(super) fn no_system(
     let said = said
         .or(tail.last())
         .map_or_else(String::new, |line| format!(": {line}"));
-    let reason = format!("the system under test cannot be started{said}");
+    let reason = match late {
+        Some(limit) => {
+            let limit = limit.as_secs_f64();
+            format!("the system under test was not started within {limit} s{said}")
+        }
+        None => format!("the system under test cannot be started{said}"),
+    };
     RunRecord {
         name: case.name.clone(),
         repetition,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use bagplay::ci::child::{ChildEnd, Program};
+use bagplay::ci::child::{ChildEnd, How, Program};
 use bagplay::ci::drive::OnMiss;
 use bagplay::ci::gates::Tally;
 use bagplay::ci::report::{Check, Kind, OutputTopic, RunRecord, Unreceived, Verdict};
@@ -47,6 +47,10 @@ fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
     let has_ended = happened.ended.exit == Exit::Child && happened.reason.is_some();
     match &end.exit {
         _ if has_ended => failed(happened.reason.clone().unwrap_or_default()),
+        // Nobody knows whether it runs.
+        Some(exit) if exit.how == How::Lost => {
+            Check::new(Kind::Child, name, Verdict::Error, exit.to_string())
+        }
         // A node runs until it is asked to end, whatever its exit code.
         Some(exit) if exit.reached.is_some() || !end.was_running => failed(exit.to_string()),
         _ => Check::passed(Kind::Child, name),
