@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::exit_class::{ExitClass, worst_exit};
-use crate::ci::report::{Check, Kind, Repeated, RunRecord, Verdict};
-
-const DIFFERS: u8 = 5;
+use super::exit_class::worst_exit;
+use crate::ci::report::{Check, Exit, ExitClass, Kind, Repeated, RunRecord, Verdict};
 
 /// One record for all repetitions of a case; `None` without any. It is the worst of them, of equal ones the first, with
 /// the time of all of them, and a check that all have passed, or all have failed, with equal outputs.
@@ -32,7 +30,7 @@ pub fn fold(records: Vec<RunRecord>) -> Option<RunRecord> {
     let mut run = records.into_iter().find(is_worst)?;
     let check = check(&repeated, worst);
     if check.verdict == Verdict::Failed && run.exit_code == 0 {
-        run.exit_code = DIFFERS;
+        run.exit_code = Exit::Verdict.code();
     }
     run.checks.push(check);
     run.took_ms = took_ms;

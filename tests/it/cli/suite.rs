@@ -13,7 +13,11 @@ use crate::support::patience::until;
 
 const STAND_IN: &str = r#"#!/bin/sh
 for word; do
-    case $word in --report=*) report=${word#--report=} ;; --) shift; break ;; esac
+    case $word in
+        --report=*) report=${word#--report=} ;;
+        --update-golden) updates=yes ;;
+        --) shift; break ;;
+    esac
     shift
 done
 say() {
@@ -24,6 +28,8 @@ say() {
 case $1 in
     pass) say 0 complete passed ;;
     fail) say 5 complete failed ;;
+    update) [ -n "$updates" ] || say 5 complete failed
+        say 0 complete passed ;;
     hang) trap 'say 143 interrupted skipped' TERM
         echo >"$2"
         while :; do sleep 0.05; done ;;
@@ -456,4 +462,35 @@ fn parts_are_cut_by_name_and_weighed_by_earlier_reports() {
         .output()
         .unwrap();
     assert_ne!(secs(&listed), secs(&json(&plain.stdout)));
+}
+
+#[test]
+fn each_run_is_told_to_write_its_reference() {
+    let place = Place::new(&[("a", "update")]);
+    place.suite(&[]).assert().code(5);
+    place.suite(&["--update-golden"]).assert().code(0);
+}
+
+#[test]
+fn a_scenario_is_a_run_and_what_is_given_beside_it_counts() {
+    let place = Place::new(&[]);
+    let text = "bags = 'demo.mcap'\ncommand = ['sleep', '1000']\nrate = 'max'\nend = '+0.1s'";
+    fs::write(place.file("suite/a.toml"), text).unwrap();
+    for (more, command) in [
+        (&[][..], ["sleep", "1000"]),
+        (&["--", "sleep", "999"], ["sleep", "999"]),
+    ] {
+        let mut play = play();
+        play.env_remove("GITHUB_STEP_SUMMARY")
+            .current_dir(place.0.path())
+            .args(["--scenario", "suite/a.toml", "--isolated"])
+            .args(["--run-dir", "run", "--report", "r.json"])
+            .args(more)
+            .assert()
+            .code(0);
+        let report = json(&fs::read(place.file("r.json")).unwrap());
+        let said = report["child"]["command"].to_string();
+        let words = serde_json::to_string(&command).unwrap();
+        assert_eq!(said, words, "{report}");
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bagplay::bag::Bag;
-use bagplay::ci::child::{Child, ChildError, ProcessEnds, Program, Whose};
+use bagplay::ci::child::{Child, ProcessEnds, Program, Whose};
 use bagplay::ci::drive::{Desk, DrivenTopic, Waiting};
 use bagplay::ci::isolation::{Isolation, RunFolder, sending_at_once};
 use bagplay::ci::outputs::{

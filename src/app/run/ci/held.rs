@@ -36,8 +36,7 @@ pub(super) struct System {
 }
 
 /// The end that the suite tells of.
-fn end_among(lines: impl Iterator<Item = io::Result<Told>>) -> Option<ChildExit> {
-    let mut lines = lines;
+fn end_among(mut lines: impl Iterator<Item = io::Result<Told>>) -> Option<ChildExit> {
     lines.find_map(|line| match line {
         Ok(Told::Ended(exit)) => Some(exit),
         Ok(Told::Lost) => Some(unknown_end(How::Lost)),
@@ -224,5 +223,21 @@ impl System {
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
         program
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::supervise::under_test::exit_of_end;
+
+    #[test]
+    fn a_holder_that_is_gone_says_nothing_of_the_program() {
+        let end = end_among([Ok(Told::Lost)].into_iter()).unwrap();
+        assert_eq!(exit_of_end(&end), Exit::Failed);
+        let ended = Told::Ended(unknown_end(How::Code(1)));
+        let end = end_among([Ok(ended), Ok(Told::Lost)].into_iter()).unwrap();
+        assert_eq!(exit_of_end(&end), Exit::Child);
+        assert_eq!(end_among([].into_iter()), None);
     }
 }

@@ -111,7 +111,7 @@ pub(super) fn run(
     }
     let stopped = finished.and_then(|it| it.stopped_by).map(Exit::code);
     // Runs that were ended with the suite have the signal that they got from it.
-    let is_own = |code: &u8| stopped.is_none() || !matches!(code, 130 | 143);
+    let is_own = |code: &u8| stopped.is_none() || !Exit::of(*code).is_signal();
     let codes = runs.iter().map(|run| run.exit_code).filter(is_own);
     let unwritten = written.as_ref().err().map(|failure| failure.exit.code());
     let exit = worst_exit(codes.chain(stopped).chain(unwritten));

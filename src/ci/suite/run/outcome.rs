@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::case_process::{CaseProcess, Ending, RunFiles};
-use crate::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord, Verdict};
 use crate::ci::suite::scenario::Case;
 use crate::untrusted::Foreign;
 
@@ -17,9 +17,6 @@ const LONGEST: u64 = 200 << 20;
 /// How much of the end of a log is kept, in bytes and in lines.
 const TAIL: u64 = 8 << 10;
 const TAIL_LINES: usize = 20;
-
-const FAILED: u8 = 1;
-const TIMEOUT: u8 = 4;
 
 /// The record of a run.
 pub(super) fn record(
@@ -40,7 +37,7 @@ pub(super) fn record(
     }
     record.files.insert("log".into(), "../play.log".into());
     record.took_ms = took.as_secs_f64() * 1e3;
-    record.exit_code = code.unwrap_or(FAILED);
+    record.exit_code = code.unwrap_or(Exit::Failed.code());
     if record.exit_code == 0 && (record.ended != Ended::Complete || has_failed(&record)) {
         let reason = "play ended with exit code 0, but its report says that the run has failed";
         record.checks.push(Check::new(
@@ -49,7 +46,7 @@ pub(super) fn record(
             Verdict::Error,
             reason,
         ));
-        record.exit_code = FAILED;
+        record.exit_code = Exit::Failed.code();
     }
     let Ending {
         is_late, is_killed, ..
@@ -66,7 +63,7 @@ pub(super) fn record(
             .checks
             .push(Check::failed(Kind::Run, "the run ends in time", reason));
         record.ended = Ended::Failed;
-        record.exit_code = TIMEOUT;
+        record.exit_code = Exit::Timeout.code();
     } else if is_killed {
         record
             .notes
@@ -93,7 +90,7 @@ pub(super) fn not_started(
             reason,
         )],
         ended: Ended::Failed,
-        exit_code: FAILED,
+        exit_code: Exit::Failed.code(),
         ..RunRecord::default()
     }
 }
@@ -130,7 +127,9 @@ pub(super) fn no_system(
         )],
         notes: tail,
         ended: Ended::Failed,
-        exit_code: code.filter(|code| *code != 0).unwrap_or(FAILED),
+        exit_code: code
+            .filter(|code| *code != 0)
+            .unwrap_or(Exit::Failed.code()),
         ..RunRecord::default()
     }
 }
@@ -172,7 +171,8 @@ fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &
         let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
         format!("play ended with {ended}, and {why}{said}")
     };
-    let verdict = if matches!(code, Some(4..=6)) {
+    let exit = code.and_then(Exit::known);
+    let verdict = if exit.map(Exit::class) == Some(ExitClass::Verdict) {
         Verdict::Failed
     } else {
         Verdict::Error
@@ -180,7 +180,7 @@ fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &
     RunRecord {
         checks: vec![Check::new(Kind::Run, "the run begins", verdict, reason)],
         notes: tail,
-        ended: if matches!(code, Some(130 | 143)) {
+        ended: if exit.is_some_and(Exit::is_signal) {
             Ended::Interrupted
         } else {
             Ended::Failed
