@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use bagplay::ci::child::ChildError;
 use bagplay::cli::Exit;
 
 /// An error and the exit code of the process.
@@ -18,6 +19,16 @@ impl Failure {
             exit,
             error: error.into(),
         }
+    }
+
+    /// A program under test cannot be started: the command line is wrong, or this machine is in the way.
+    pub(crate) fn of_child(error: ChildError) -> Self {
+        let exit = if error.is_usage() {
+            Exit::Usage
+        } else {
+            Exit::Failed
+        };
+        Self::new(exit, error)
     }
 
     /// Whether the reader of our output has closed it, as with `play info … | head`.
@@ -47,7 +58,26 @@ impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::*;
+
+    #[test]
+    fn a_machine_that_cannot_start_a_program_is_no_usage_error() {
+        let full = ChildError::Disk {
+            folder: ".".into(),
+            free: 0,
+        };
+        let refused = ChildError::Start {
+            program: "node".to_owned(),
+            source: ErrorKind::OutOfMemory.into(),
+        };
+        for (error, exit) in [
+            (full, Exit::Failed),
+            (refused, Exit::Failed),
+            (ChildError::Empty, Exit::Usage),
+        ] {
+            assert_eq!(Failure::of_child(error).exit, exit);
+        }
+    }
 
     #[test]
     fn places_in_source_are_left_out() {

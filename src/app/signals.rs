@@ -28,6 +28,15 @@ pub(crate) fn let_writes_fail() -> io::Result<()> {
 /// The exit code of a second signal, which ends the process at once.
 static AT_ONCE: OnceLock<Exit> = OnceLock::new();
 
+/// The exit code that the first signal asks for.
+static FIRST: OnceLock<Exit> = OnceLock::new();
+
+/// Whether a signal has asked for the end, with the exit code: it stays known, whoever has taken it from the channel of
+/// [`listen`].
+pub(crate) fn asked() -> Option<Exit> {
+    FIRST.get().copied()
+}
+
 /// The exit code of a process that would end with `exit`. If there was a second signal, that decides, even if the program
 /// ends by itself while the terminal is being restored.
 pub(crate) fn decide(exit: Exit) -> Exit {
@@ -56,6 +65,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                 if has_asked && signal == SIGHUP {
                     continue;
                 }
+                let _ = FIRST.set(exit);
                 if has_asked || sender.send(exit).is_err() {
                     let exit = *AT_ONCE.get_or_init(|| exit);
                     #[cfg(feature = "tui")]
@@ -203,4 +213,18 @@ pub(crate) fn jobs() -> io::Result<Jobs> {
         told: receiver,
         last,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_stays_known_when_it_was_taken() {
+        let receiver = listen().unwrap();
+        assert_eq!(asked(), None);
+        signal_hook::low_level::raise(SIGINT).unwrap();
+        assert_eq!(receiver.recv(), Ok(Exit::Interrupted));
+        assert_eq!(asked(), Some(Exit::Interrupted));
+    }
 }

@@ -27,7 +27,7 @@ use other_publishers::OtherPublishers;
 use resubscribers::{Resubscribers, Return};
 pub(crate) use rules::Rules;
 use shallow_queues::{ShallowQueues, Stream};
-use under_test::verdict_of;
+use under_test::{exit_of_end, verdict_of};
 
 /// An end that takes longer than this is explained: a subscriber takes no data, and zenoh cannot be interrupted.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
@@ -295,7 +295,7 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn child_ended(&mut self, exit: &ChildExit) {
         tracing::error!("{exit}, before the end of the run");
         self.reason.get_or_insert_with(|| exit.to_string());
-        self.end(Ended::failed(Exit::Child));
+        self.end(Ended::failed(exit_of_end(exit)));
     }
 
     /// A process that the program under test has started failed before the end of the run.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use bagplay::ci::child::{ChildExit, Meaning, ProcessEnd};
+use bagplay::ci::child::{ChildExit, How, Meaning, ProcessEnd};
 use bagplay::ci::drive::{Desk, Trouble};
 use bagplay::cli::Exit;
 use bagplay::time::Duration;
@@ -131,6 +131,15 @@ pub(crate) fn verdict_of(trouble: &Trouble, network: &Network) -> (Exit, String)
             (Exit::Failed, why)
         }
         exit => (exit, trouble.to_string()),
+    }
+}
+
+/// The exit code of a run whose program under test has ended before it. If nobody knows of the program any more, nothing is
+/// known of how it does.
+pub(crate) const fn exit_of_end(end: &ChildExit) -> Exit {
+    match end.how {
+        How::Lost => Exit::Failed,
+        How::Code(_) | How::Signal(_) | How::Unknown => Exit::Child,
     }
 }
 

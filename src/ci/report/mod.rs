@@ -24,9 +24,9 @@ pub use junit::to_junit;
 pub use markdown::{append_markdown, to_markdown};
 pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
-    ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
-    OutputPublisher, OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Series, Spans,
-    SystemRecord, UnpromptedThread, Unreceived,
+    ChildRecord, Divergence, Ended, Exit, ExitClass, FieldDifference, GateRecord, Happened, Host,
+    Input, Moment, OutputPublisher, OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Series,
+    Spans, SystemRecord, UnpromptedThread, Unreceived,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

@@ -1,7 +1,7 @@
 //! [`Outcome`]: the verdict on a run or a suite, in one word, one exit code and one sentence that names the culprit.
 
 use super::check::{Check, Kind, Verdict};
-use super::record::{Ended, Repeated, RunRecord};
+use super::record::{Ended, Exit, ExitClass, Repeated, RunRecord};
 use super::units::{millis, plural, shown};
 
 /// The verdict in one word; of two, the greater is that of both together.
@@ -30,11 +30,14 @@ impl Overall {
 
     /// Whether the exit code belongs to this verdict.
     const fn has_code(self, code: u8) -> bool {
+        let Some(exit) = Exit::known(code) else {
+            return false;
+        };
         match self {
-            Self::Passed => code == 0,
-            Self::Interrupted => matches!(code, 130 | 143),
-            Self::Error => matches!(code, 1..=3),
-            Self::Failed => matches!(code, 4..=6),
+            Self::Passed => matches!(exit, Exit::Done),
+            Self::Interrupted => exit.is_signal(),
+            Self::Error => matches!(exit, Exit::Failed | Exit::Usage | Exit::Recording),
+            Self::Failed => matches!(exit.class(), ExitClass::Verdict),
         }
     }
 }
@@ -182,17 +185,18 @@ pub(super) fn repetitions(repeated: &Repeated) -> String {
 }
 
 fn code(overall: Overall, kind: Option<Kind>) -> u8 {
-    match (overall, kind) {
-        (Overall::Passed, _) => 0,
-        (Overall::Interrupted, _) => 130,
-        (Overall::Error, Some(Kind::Recording)) => 3,
+    let exit = match (overall, kind) {
+        (Overall::Passed, _) => Exit::Done,
+        (Overall::Interrupted, _) => Exit::Interrupted,
+        (Overall::Error, Some(Kind::Recording)) => Exit::Recording,
         // It names what is not there: trying again does not help.
-        (Overall::Error, Some(Kind::Expectation)) => 2,
-        (Overall::Error, _) => 1,
-        (Overall::Failed, Some(Kind::Gate)) => 4,
-        (Overall::Failed, Some(Kind::Child)) => 6,
-        (Overall::Failed, _) => 5,
-    }
+        (Overall::Error, Some(Kind::Expectation)) => Exit::Usage,
+        (Overall::Error, _) => Exit::Failed,
+        (Overall::Failed, Some(Kind::Gate)) => Exit::Timeout,
+        (Overall::Failed, Some(Kind::Child)) => Exit::Child,
+        (Overall::Failed, _) => Exit::Verdict,
+    };
+    exit.code()
 }
 
 fn about(check: &Check) -> String {

@@ -3,15 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::exit_class::{ExitClass, worst_exit};
+use super::exit_class::worst_exit;
 use super::shard_file::{Header, Planned, ShardFile, Why};
-use crate::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord, Verdict};
 use crate::untrusted::Foreign;
-
-/// Exit codes of cases that were not run.
-const FAILED: u8 = 1;
-const TERMINATED: u8 = 143;
-const DIFFERS: u8 = 5;
 
 /// All shards together.
 #[derive(Clone, PartialEq, Debug)]
@@ -139,7 +134,7 @@ pub fn merge(files: &[ShardFile]) -> Result<Merged, MergeError> {
         let names = left_out.join(", ");
         problems.push(format!("not run, although no case has failed: {names}"));
     }
-    let incomplete = (!problems.is_empty()).then_some(FAILED);
+    let incomplete = (!problems.is_empty()).then_some(Exit::Failed.code());
     let exit = worst_exit(runs.iter().map(|run| run.exit_code).chain(incomplete));
     Ok(Merged {
         runs,
@@ -210,25 +205,25 @@ impl State {
             Self::Missing => (
                 Verdict::Error,
                 Ended::Interrupted,
-                FAILED,
+                Exit::Failed.code(),
                 format!("not run: the report of {shard} is missing"),
             ),
             Self::Killed => (
                 Verdict::Error,
                 Ended::Interrupted,
-                FAILED,
+                Exit::Failed.code(),
                 format!("not run: {shard} was killed before"),
             ),
             Self::Interrupted => (
                 Verdict::Error,
                 Ended::Interrupted,
-                TERMINATED,
+                Exit::Terminated.code(),
                 format!("not run: {shard} was interrupted before"),
             ),
             Self::Complete => (
                 Verdict::Error,
                 Ended::Failed,
-                FAILED,
+                Exit::Failed.code(),
                 format!("not run, although {shard} has ended"),
             ),
         };
@@ -280,7 +275,7 @@ fn judged(case: &Planned, attempts: &[(u32, &RunRecord)]) -> RunRecord {
             "outputs are those of the reference",
             reason,
         ));
-        run.exit_code = DIFFERS;
+        run.exit_code = Exit::Verdict.code();
     }
     run
 }

@@ -18,9 +18,9 @@ pub mod system;
 
 pub use case_list::CaseList;
 pub use error::SuiteError;
-pub use exit_class::{ExitClass, worst_exit};
+pub use exit_class::worst_exit;
 pub use merge::{MergeError, Merged, merge};
-pub use repetitions::fold;
+pub use repetitions::{fold, verdict_on_failures};
 pub use run::{Event, Finished, Runner, RunnerError, kill_all};
 pub use shard::{
     Cut, InvalidPartition, Partition, PartitionArg, PartitionError, Plan, Timings, TimingsError,

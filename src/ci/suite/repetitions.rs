@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::exit_class::{ExitClass, worst_exit};
-use crate::ci::report::{Check, Kind, Repeated, RunRecord, Verdict};
-
-const DIFFERS: u8 = 5;
+use super::exit_class::worst_exit;
+use crate::ci::report::{Check, Exit, ExitClass, Kind, Repeated, RunRecord, Verdict};
 
 /// One record for all repetitions of a case; `None` without any. It is the worst of them, of equal ones the first, with
 /// the time of all of them, and a check that all have passed, or all have failed, with equal outputs.
@@ -32,12 +30,21 @@ pub fn fold(records: Vec<RunRecord>) -> Option<RunRecord> {
     let mut run = records.into_iter().find(is_worst)?;
     let check = check(&repeated, worst);
     if check.verdict == Verdict::Failed && run.exit_code == 0 {
-        run.exit_code = DIFFERS;
+        run.exit_code = Exit::Verdict.code();
     }
     run.checks.push(check);
     run.took_ms = took_ms;
     run.repeated = Some(repeated);
     Some(run)
+}
+
+/// The verdict on repetitions of which not all have passed, by the worst of their exit codes.
+pub fn verdict_on_failures(worst: u8) -> Verdict {
+    if ExitClass::of(worst) >= ExitClass::Infrastructure {
+        Verdict::Error
+    } else {
+        Verdict::Failed
+    }
 }
 
 fn check(repeated: &Repeated, worst: u8) -> Check {
@@ -46,7 +53,7 @@ fn check(repeated: &Repeated, worst: u8) -> Check {
     let rate = f64::from(failed) / f64::from(runs) * 100.0;
     let reason = format!("{failed} of {runs} runs failed ({rate:.0} %)");
     let different = repeated.digests.len();
-    if ExitClass::of(worst) >= ExitClass::Infrastructure {
+    if verdict_on_failures(worst) == Verdict::Error {
         Check::new(Kind::Repeat, name, Verdict::Error, reason)
     } else if different > 1 {
         let reason = format!("{reason}; there are {different} different outputs");

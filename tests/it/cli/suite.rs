@@ -13,7 +13,11 @@ use crate::support::patience::until;
 
 const STAND_IN: &str = r#"#!/bin/sh
 for word; do
-    case $word in --report=*) report=${word#--report=} ;; --) shift; break ;; esac
+    case $word in
+        --report=*) report=${word#--report=} ;;
+        --update-golden) updates=yes ;;
+        --) shift; break ;;
+    esac
     shift
 done
 say() {
@@ -24,6 +28,8 @@ say() {
 case $1 in
     pass) say 0 complete passed ;;
     fail) say 5 complete failed ;;
+    update) [ -n "$updates" ] || say 5 complete failed
+        say 0 complete passed ;;
     hang) trap 'say 143 interrupted skipped' TERM
         echo >"$2"
         while :; do sleep 0.05; done ;;
@@ -363,4 +369,128 @@ fn bazel_is_told_that_shards_are_known() {
     assert!(status.exists());
     let report = fs::read_to_string(place.file("bagplay-suite/2-1.ndjson")).unwrap();
     assert!(report.contains(r#""name":"b","repetition""#), "{report}");
+}
+
+#[test]
+fn other_reports_are_written_when_that_of_the_shard_cannot_be() {
+    let names: Vec<String> = (10..30).map(|number| number.to_string()).collect();
+    let cases: Vec<_> = names.iter().map(|name| (name.as_str(), "pass")).collect();
+    let place = Place::new(&cases);
+    let play = assert_cmd::cargo::cargo_bin("play");
+    // No file may be longer than 8 KiB.
+    let done = assert_cmd::Command::new("sh")
+        .args(["-c", "ulimit -f 16; exec \"$0\" \"$@\""])
+        .arg(play)
+        .args([
+            "suite",
+            "suite",
+            "--runner",
+            "./stand-in",
+            "--junit",
+            "j.xml",
+        ])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .current_dir(place.0.path())
+        .assert()
+        .code(1)
+        .stdout(contains("passed"));
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(said.contains("error:"), "{said}");
+    let junit = fs::read_to_string(place.file("j.xml")).unwrap();
+    assert!(junit.contains("</testsuites>"), "{junit}");
+}
+
+#[test]
+fn a_holder_of_which_nobody_would_know_ends() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = Place::new(&[]);
+    let odd = std::ffi::OsStr::from_bytes(b"odd-\xff");
+    let mut word = std::ffi::OsString::from("--run-dir=");
+    word.push(place.0.path().join(odd));
+    play()
+        .args(["suite", "hold-system"])
+        .arg(word)
+        .args(["--", "sleep", "1000"])
+        .assert()
+        .code(1)
+        .stderr(contains("UTF-8"));
+}
+
+#[test]
+fn the_suite_stops_at_a_failure() {
+    let place = Place::new(&[("a", "fail"), ("b", "pass")]);
+    place
+        .suite(&["--fail-fast", "-j", "1", "--report", "r.json"])
+        .assert()
+        .code(5)
+        .stderr(contains(
+            "1 case not run, because a case failed (--fail-fast)",
+        ));
+    assert_eq!(names(&place.file("r.json")), ["a"]);
+}
+
+#[test]
+fn parts_are_cut_by_name_and_weighed_by_earlier_reports() {
+    let place = Place::new(&[("a", "pass"), ("b", "pass"), ("c", "pass"), ("d", "pass")]);
+    let mut all = Vec::new();
+    for part in ["1/2", "2/2"] {
+        let file = format!("{}.json", &part[..1]);
+        place
+            .suite(&["--partition", &format!("hash:{part}"), "--report", &file])
+            .assert()
+            .code(0)
+            .stderr(contains(format!("shard {part}")));
+        all.extend(names(&place.file(&file)));
+    }
+    all.sort();
+    assert_eq!(all, ["a", "b", "c", "d"]);
+    place.suite(&["--junit", "j.xml"]).assert().code(0);
+    let listed = place
+        .suite(&["--timings", "j.xml", "--list", "--format", "json"])
+        .output()
+        .unwrap();
+    assert!(listed.status.success());
+    let listed = json(&listed.stdout);
+    let secs = |listed: &serde_json::Value| {
+        let cases = listed["cases"].as_array().unwrap().clone();
+        let secs = cases.into_iter().map(|case| case["secs"].clone());
+        secs.collect::<Vec<_>>()
+    };
+    let plain = place
+        .suite(&["--list", "--format", "json"])
+        .output()
+        .unwrap();
+    assert_ne!(secs(&listed), secs(&json(&plain.stdout)));
+}
+
+#[test]
+fn each_run_is_told_to_write_its_reference() {
+    let place = Place::new(&[("a", "update")]);
+    place.suite(&[]).assert().code(5);
+    place.suite(&["--update-golden"]).assert().code(0);
+}
+
+#[test]
+fn a_scenario_is_a_run_and_what_is_given_beside_it_counts() {
+    let place = Place::new(&[]);
+    let text = "bags = 'demo.mcap'\ncommand = ['sleep', '1000']\nrate = 'max'\nend = '+0.1s'";
+    fs::write(place.file("suite/a.toml"), text).unwrap();
+    for (more, command) in [
+        (&[][..], ["sleep", "1000"]),
+        (&["--", "sleep", "999"], ["sleep", "999"]),
+    ] {
+        let mut play = play();
+        play.env_remove("GITHUB_STEP_SUMMARY")
+            .current_dir(place.0.path())
+            .args(["--scenario", "suite/a.toml", "--isolated"])
+            .args(["--run-dir", "run", "--report", "r.json"])
+            .args(more)
+            .assert()
+            .code(0);
+        let report = json(&fs::read(place.file("r.json")).unwrap());
+        let said = report["child"]["command"].to_string();
+        let words = serde_json::to_string(&command).unwrap();
+        assert_eq!(said, words, "{report}");
+    }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod attach;
 pub(crate) mod start;
+pub(crate) mod suite;
 pub(crate) mod terminal;
 pub(crate) mod terminal_session;
 pub(crate) mod topics;

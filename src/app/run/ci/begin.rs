@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bagplay::bag::Bag;
-use bagplay::ci::child::{Child, ChildError, ProcessEnds, Program, Whose};
+use bagplay::ci::child::{Child, ProcessEnds, Program, Whose};
 use bagplay::ci::drive::{Desk, DrivenTopic, Waiting};
 use bagplay::ci::isolation::{Isolation, RunFolder, sending_at_once};
 use bagplay::ci::outputs::{
@@ -106,14 +106,7 @@ pub(super) fn start_child(
     } else if args.ci.lockstep {
         program.environment.push(sending_at_once());
     }
-    let exit = |error: &ChildError| {
-        if error.is_usage() {
-            Exit::Usage
-        } else {
-            Exit::Failed
-        }
-    };
-    let child = Child::start(&program).map_err(|error| Failure::new(exit(&error), error))?;
+    let child = Child::start(&program).map_err(Failure::of_child)?;
     tracing::info!("started {}, process {}", child.name(), child.id());
     Ok(Some((program, child)))
 }

@@ -5,7 +5,7 @@ use bagplay::cli::{Ending, Exit};
 
 use super::setup::Setup;
 use crate::app::network::Network;
-use crate::app::supervise::under_test::{UnderTest, verdict_of};
+use crate::app::supervise::under_test::{UnderTest, exit_of_end, verdict_of};
 use crate::app::supervise::{Ended, Rules};
 
 /// Waits until everything that was sent is dealt with. `before` is what has not come yet meanwhile.
@@ -27,7 +27,7 @@ pub(super) fn drain(
         } else if let Ok(exit) = under_test.ended.try_recv() {
             tracing::error!("{exit}, before {before}");
             under_test.reason.get_or_insert(exit.to_string());
-            ended = Ended::failed(Exit::Child);
+            ended = Ended::failed(exit_of_end(&exit));
         } else if setup.time_limit.has_passed() {
             ended = fail(under_test, Exit::Timeout, under_test.too_long());
         }

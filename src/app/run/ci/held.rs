@@ -1,11 +1,11 @@
 //! [`System`]: a system under test that another process holds, so that it stays between the runs of a suite.
 
 use std::cell::RefCell;
-use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration as StdDuration;
+use std::{fs, io};
 
 use anyhow::{Context, anyhow};
 use bagplay::ci::child::{ChildEnd, ChildExit, How, Program, Tail, has_ended};
@@ -35,6 +35,24 @@ pub(super) struct System {
     past: RefCell<Past>,
 }
 
+/// The end that the suite tells of.
+fn end_among(mut lines: impl Iterator<Item = io::Result<Told>>) -> Option<ChildExit> {
+    lines.find_map(|line| match line {
+        Ok(Told::Ended(exit)) => Some(exit),
+        Ok(Told::Lost) => Some(unknown_end(How::Lost)),
+        _ => None,
+    })
+}
+
+fn unknown_end(how: How) -> ChildExit {
+    ChildExit {
+        name: "the program under test".to_owned(),
+        how,
+        after: StdDuration::ZERO,
+        reached: None,
+    }
+}
+
 /// The runs that a system has dealt with.
 #[derive(Clone, Debug)]
 struct Past {
@@ -61,17 +79,8 @@ impl System {
                 return;
             };
             let _ = first.send(system);
-            let exit = lines.find_map(|line| match line {
-                Ok(Told::Ended(exit)) => Some(exit),
-                _ => None,
-            });
-            // The suite is gone, and the system with it.
-            let exit = exit.unwrap_or(ChildExit {
-                name: "the program under test".to_owned(),
-                how: How::Unknown,
-                after: StdDuration::ZERO,
-                reached: None,
-            });
+            // Without an end the suite is gone, and the system with it.
+            let exit = end_among(lines).unwrap_or_else(|| unknown_end(How::Lost));
             let _ = known.set(exit.clone());
             let _ = tell.send(exit);
             drop(open);
@@ -175,6 +184,9 @@ impl System {
             let _ = self.news.recv_timeout(LONGEST_NEWS);
         }
         let exit = self.exit.get().cloned();
+        // It may also have begun to end while it was looked at.
+        let has_ended = has_ended(self.held().processes.1);
+        let exit = exit.or_else(|| has_ended.then(|| unknown_end(How::Unknown)));
         ChildEnd {
             name: program.name(),
             was_running: exit.is_none(),
@@ -211,5 +223,21 @@ impl System {
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
         program
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::supervise::under_test::exit_of_end;
+
+    #[test]
+    fn a_holder_that_is_gone_says_nothing_of_the_program() {
+        let end = end_among([Ok(Told::Lost)].into_iter()).unwrap();
+        assert_eq!(exit_of_end(&end), Exit::Failed);
+        let ended = Told::Ended(unknown_end(How::Code(1)));
+        let end = end_among([Ok(ended), Ok(Told::Lost)].into_iter()).unwrap();
+        assert_eq!(exit_of_end(&end), Exit::Child);
+        assert_eq!(end_among([].into_iter()), None);
     }
 }

@@ -21,7 +21,7 @@ use super::setup::Setup;
 use crate::app::failure::Failure;
 use crate::app::network::Network;
 use crate::app::supervise::Ended;
-use crate::app::supervise::under_test::UnderTest;
+use crate::app::supervise::under_test::{UnderTest, exit_of_end};
 
 /// The time between two looks at the graph.
 const LOOK: StdDuration = StdDuration::from_millis(20);
@@ -311,7 +311,7 @@ impl NotReady {
             }
             Self::Ended(exit) => {
                 let why = format!("{exit}, before the run began");
-                (Ended::failed(Exit::Child), why)
+                (Ended::failed(exit_of_end(exit)), why)
             }
             Self::NotReceived(why) => (Ended::failed(Exit::Failed), why.clone()),
             Self::Missing(who) => {

@@ -16,7 +16,7 @@ use super::held::System;
 use super::setup::Setup;
 use crate::app::network::Network;
 use crate::app::supervise::Ended;
-use crate::app::supervise::under_test::UnderTest;
+use crate::app::supervise::under_test::{UnderTest, exit_of_end};
 
 /// The time between TERM and KILL for a command that took too long.
 const GRACE: StdDuration = StdDuration::from_secs(1);
@@ -106,7 +106,7 @@ impl Beginning<'_> {
                     let why = format!("{exit}, while it was reset");
                     tracing::error!("{why}");
                     under_test.reason.get_or_insert(why);
-                    reset.ended = Ended::failed(Exit::Child);
+                    reset.ended = Ended::failed(exit_of_end(&exit));
                 }
             }
         }

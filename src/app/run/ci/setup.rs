@@ -1,6 +1,6 @@
 //! [`Setup`]: what all repetitions of a run have in common.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use crossbeam_channel::Receiver;
 use super::held::System;
 use super::limit::TimeLimit;
 use crate::app::log::LogTarget;
+use crate::app::signals::asked;
 
 /// What all repetitions of a run have in common.
 #[derive(Debug)]
@@ -29,7 +30,6 @@ pub(super) struct Setup<'a> {
     pub(super) time_limit: TimeLimit,
     /// The longest bursts of the topics for which they were counted last: repetitions play the same.
     pub(super) bursts: RefCell<Option<(Vec<Chosen>, Vec<Burst>)>>,
-    stopped: Cell<Option<Exit>>,
     recordings: OnceCell<Vec<RecordedFile>>,
 }
 
@@ -50,23 +50,14 @@ impl<'a> Setup<'a> {
             system,
             time_limit: TimeLimit::start(args.ci.timeout),
             bursts: RefCell::default(),
-            stopped: Cell::default(),
             recordings: OnceCell::new(),
         }
     }
 
-    /// Whether a signal has asked for the end, with its exit code. Signals that are taken elsewhere are told with
-    /// [`Setup::stop`].
+    /// Whether a signal has asked for the end, with its exit code, whoever has taken it.
+    #[expect(clippy::unused_self, reason = "it is a fact of all repetitions")]
     pub(super) fn stopped(&self) -> Option<Exit> {
-        if self.stopped.get().is_none() {
-            self.stopped.set(self.signals.try_recv().ok());
-        }
-        self.stopped.get()
-    }
-
-    /// A signal has asked for the end.
-    pub(super) fn stop(&self, exit: Exit) {
-        self.stopped.set(Some(exit));
+        asked()
     }
 
     /// The files that are played, with their digests: those that were not computed before a signal are missing.

@@ -36,10 +36,10 @@ pub(super) fn run(args: &HoldSystemArgs) -> Result<Exit, Failure> {
     let mut program = Program::new(args.command.clone(), &folder);
     program.environment = isolation.environment(&endpoint, &folder);
     let suite_is_gone = suite_is_gone()?;
-    let child = Child::start(&program).or_exit(Exit::Usage)?;
+    let child = Child::start(&program).map_err(Failure::of_child)?;
     tracing::info!("started {}, process {}", child.name(), child.id());
     let variables = program.environment.iter();
-    say(&Said::Started(Held {
+    let said = stdout::json(&Said::Started(Held {
         endpoint,
         domain_id: isolation.domain_id(),
         processes: (std::process::id(), child.id()),
@@ -52,6 +52,11 @@ pub(super) fn run(args: &HoldSystemArgs) -> Result<Exit, Failure> {
             })
             .collect(),
     }));
+    if let Err(failure) = said {
+        // Nobody would know of the system.
+        drop(child.end(args.grace.to_std()));
+        return Err(failure);
+    }
     let mut ended = child.ended().clone();
     loop {
         select! {

@@ -82,24 +82,39 @@ pub(super) fn run(
     let finished = runner.run(&cases, &stop, &mut |event| {
         table.show(event);
         if let Event::CaseEnded { record, .. } = event {
-            file.add(record)?;
             runs.push(record.clone());
+            file.add(record)?;
         }
         Ok(())
     });
     table.finish();
-    let finished = finished.with_context(out).or_exit(Exit::Failed)?;
-    file.finish(finished.why)
-        .with_context(out)
-        .or_exit(Exit::Failed)?;
+    // The other reports are written, also if that of the shard cannot be.
+    let (finished, written) = match finished {
+        Ok(finished) => {
+            let written = file.finish(finished.why).with_context(out);
+            (Some(finished), written)
+        }
+        Err(error) => (None, Err(error).with_context(out)),
+    };
+    let written = written.or_exit(Exit::Failed);
     runs.sort_by(|one, other| one.name.cmp(&other.name));
-    let not_run = cases.len() - finished.cases;
-    let problems = problem(finished.why, not_run).into_iter().collect();
-    let stopped = finished.stopped_by.map(Exit::code);
+    let mut problems = Vec::new();
+    if let Some(finished) = &finished {
+        let not_run = cases.len() - finished.cases;
+        problems.extend(problem(finished.why, not_run));
+    }
+    if let Err(failure) = &written {
+        problems.push(format!(
+            "the report of the shard is incomplete: {:#}",
+            failure.error
+        ));
+    }
+    let stopped = finished.and_then(|it| it.stopped_by).map(Exit::code);
     // Runs that were ended with the suite have the signal that they got from it.
-    let is_own = |code: &u8| stopped.is_none() || !matches!(code, 130 | 143);
+    let is_own = |code: &u8| stopped.is_none() || !Exit::of(*code).is_signal();
     let codes = runs.iter().map(|run| run.exit_code).filter(is_own);
-    let exit = worst_exit(codes.chain(stopped));
+    let unwritten = written.as_ref().err().map(|failure| failure.exit.code());
+    let exit = worst_exit(codes.chain(stopped).chain(unwritten));
     let suite = SuiteReport {
         suite: plan.digest(),
         shards: plan.partition.shards,
@@ -108,6 +123,7 @@ pub(super) fn run(
         runs,
     };
     reports::write(&suite, &reports, output.format)?;
+    written?;
     Ok(Exit::of(exit))
 }
 

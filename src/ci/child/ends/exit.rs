@@ -17,9 +17,10 @@ pub enum How {
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// Nobody knows: this process was started with SIGCHLD ignored, and then the system keeps no results; or the process that
-    /// had started the program is gone.
+    /// Nobody knows: this process was started with SIGCHLD ignored, and then the system keeps no results.
     Unknown,
+    /// The process that had started the program is gone, so that nobody knows whether the program runs.
+    Lost,
 }
 
 /// A program has ended. Displayed as a sentence without a full stop.
@@ -66,6 +67,7 @@ impl fmt::Display for How {
                 None => write!(f, "signal {number}"),
             },
             Self::Unknown => f.write_str("an unknown result"),
+            Self::Lost => f.write_str("an unknown result: the process that held it was lost"),
         }
     }
 }
@@ -82,6 +84,10 @@ impl fmt::Display for ChildExit {
             (None, How::Code(_) | How::Unknown) => {
                 write!(f, "{name} ended with {} after {seconds:.1} s", self.how)
             }
+            (None, How::Lost) => write!(
+                f,
+                "the process that holds {name} was lost: it was killed, maybe for lack of memory"
+            ),
             (None, How::Signal(_)) => {
                 write!(f, "{name} was ended by {} after {seconds:.1} s", self.how)
             }
@@ -162,6 +168,10 @@ mod tests {
             (
                 How::Unknown,
                 "slam_node ended with an unknown result after 12.3 s",
+            ),
+            (
+                How::Lost,
+                "the process that holds slam_node was lost: it was killed, maybe for lack of memory",
             ),
             (
                 How::Signal(64),

@@ -57,7 +57,7 @@ impl ProcessEnd {
         match (self.was_there, self.how) {
             (_, Some(How::Signal(number))) if is_crash(number) => Meaning::Failure,
             (false, _) => Meaning::Nothing,
-            (true, None | Some(How::Unknown)) => Meaning::Unknown,
+            (true, None | Some(How::Unknown | How::Lost)) => Meaning::Unknown,
             (true, Some(How::Code(0))) => Meaning::Ended,
             (true, Some(How::Code(_) | How::Signal(_))) => Meaning::Failure,
         }
@@ -71,7 +71,7 @@ impl fmt::Display for ProcessEnd {
         match self.how {
             Some(how @ How::Code(_)) => write!(f, "ended with {how}"),
             Some(how @ How::Signal(_)) => write!(f, "was ended by {how}"),
-            None | Some(How::Unknown) => f.write_str("ended with an unknown result"),
+            None | Some(How::Unknown | How::Lost) => f.write_str("ended with an unknown result"),
         }?;
         write!(f, " at {at}, before the end of the run")?;
         if self.how.is_none() {

@@ -1,10 +1,12 @@
 //! Everything that is known of a run, as values.
 
+mod exit;
 mod number;
 mod output;
 mod run;
 mod system;
 
+pub use exit::{Exit, ExitClass};
 pub use number::Series;
 pub use output::{OutputPublisher, OutputTopic, Unreceived};
 pub use run::{

@@ -40,6 +40,8 @@ pub(super) struct CaseProcess {
     pub(super) repetition: u32,
     pub(super) files: RunFiles,
     pub(super) began: Instant,
+    /// The longest time that it may take.
+    pub(super) limit: Option<Duration>,
     /// When it is asked to end, or ended.
     pub(super) deadline: Option<Instant>,
     pub(super) ending: Ending,
@@ -91,6 +93,11 @@ impl CaseProcess {
         if let Some(own) = files.log.parent() {
             fs::create_dir_all(own)?;
         }
+        // What an earlier run in this folder has written says nothing of this one.
+        match fs::remove_file(&files.report) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let log = File::create(&files.log)?;
         // A group of its own: ctrl-C reaches it once, through this process.
         let stdin = if system.is_some() {
@@ -117,6 +124,7 @@ impl CaseProcess {
             repetition,
             files,
             began,
+            limit: deadline.map(|deadline| deadline.saturating_duration_since(began)),
             deadline,
             ending: Ending::default(),
         };

@@ -5,15 +5,14 @@ use std::ffi::OsString;
 use std::time::Instant;
 
 use super::system_process::SystemProcess;
-use crate::ci::report::{Ended, RunRecord};
+use crate::ci::report::{Ended, Exit, RunRecord};
 use crate::ci::suite::scenario::Case;
 use crate::ci::suite::system::{Held, SystemOfCase};
 
-/// Exit codes of a run that ended before it joined the network, if it has no report.
-const USAGE: u8 = 2;
-const RECORDING: u8 = 3;
-/// The exit code of a run whose program under test has failed.
-const CHILD: u8 = 6;
+/// Whether a run without a report ended before it joined the network.
+const fn ends_before_joining(record: &RunRecord) -> bool {
+    matches!(Exit::of(record.exit_code), Exit::Usage | Exit::Recording)
+}
 
 /// Runs that use one system, and what that system has dealt with.
 #[derive(Debug)]
@@ -120,7 +119,7 @@ impl Chain {
             |exit| exit.to_string(),
         );
         let of_case = record.system.as_ref();
-        let has_touched = of_case.is_some() || !matches!(record.exit_code, USAGE | RECORDING);
+        let has_touched = of_case.is_some() || !ends_before_joining(record);
         if !is_gone && !has_touched {
             return After::GoOn;
         }
@@ -141,7 +140,7 @@ impl Chain {
         let name = &record.name;
         if is_gone {
             // It may have ended when the run had been judged.
-            let when = if record.exit_code == CHILD {
+            let when = if record.exit_code == Exit::Child.code() {
                 "in"
             } else {
                 "after"

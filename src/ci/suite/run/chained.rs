@@ -9,7 +9,6 @@ use super::outcome;
 use super::state::{State, Tell};
 use super::system_process::{News, SystemProcess};
 use super::wall::now;
-use crate::ci::child::{ChildExit, How};
 use crate::ci::report::RunRecord;
 use crate::ci::suite::scenario::Case;
 use crate::ci::suite::system::{Said, Told};
@@ -194,7 +193,7 @@ impl State<'_> {
             return;
         };
         match (news, &mut chain.system) {
-            (News::Said(Said::Started(held)), Some(system)) => system.held = Some(held),
+            (News::Said(Said::Started(held)), Some(system)) => system.has_started(held),
             (News::Said(Said::Over(over)), Some(system)) => system.over = over,
             (News::Said(Said::Ended(exit)), Some(system)) => {
                 system.exit = Some(exit.clone());
@@ -230,21 +229,14 @@ impl State<'_> {
             self.take_record(at, record, tell);
         } else if chain.is_running && system.exit.is_none() {
             // It was killed: its program may still run, but nobody knows of it any more.
-            self.tell_run(
-                number,
-                &Told::Ended(ChildExit {
-                    name: "the process that holds the system under test".to_owned(),
-                    how: How::Unknown,
-                    after: Duration::ZERO,
-                    reached: None,
-                }),
-            );
+            self.tell_run(number, &Told::Lost);
         } else if system.held.is_none()
             && !system.is_ending()
             && let Some((at, repetition)) = chain.left.pop_front()
         {
             let case = self.cases[at];
-            let record = outcome::no_system(case, repetition, &system.log, status.ok());
+            let late = system.start_took_too_long();
+            let record = outcome::no_system(case, repetition, &system.log, (status.ok(), late));
             self.take_record(at, record, tell);
         }
     }

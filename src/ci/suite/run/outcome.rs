@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::case_process::{CaseProcess, Ending, RunFiles};
-use crate::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord, Verdict};
 use crate::ci::suite::scenario::Case;
 use crate::untrusted::Foreign;
 
@@ -17,9 +17,6 @@ const LONGEST: u64 = 200 << 20;
 /// How much of the end of a log is kept, in bytes and in lines.
 const TAIL: u64 = 8 << 10;
 const TAIL_LINES: usize = 20;
-
-const FAILED: u8 = 1;
-const TIMEOUT: u8 = 4;
 
 /// The record of a run.
 pub(super) fn record(
@@ -40,7 +37,7 @@ pub(super) fn record(
     }
     record.files.insert("log".into(), "../play.log".into());
     record.took_ms = took.as_secs_f64() * 1e3;
-    record.exit_code = code.unwrap_or(FAILED);
+    record.exit_code = code.unwrap_or(Exit::Failed.code());
     if record.exit_code == 0 && (record.ended != Ended::Complete || has_failed(&record)) {
         let reason = "play ended with exit code 0, but its report says that the run has failed";
         record.checks.push(Check::new(
@@ -49,26 +46,24 @@ pub(super) fn record(
             Verdict::Error,
             reason,
         ));
-        record.exit_code = FAILED;
+        record.exit_code = Exit::Failed.code();
     }
     let Ending {
         is_late, is_killed, ..
     } = run.ending;
     if is_late {
-        let limit = if is_killed {
-            "its time limit, did not end by SIGTERM, and was killed"
+        let limit = run.limit.unwrap_or_default().as_secs_f64();
+        let killed = if is_killed {
+            ", did not end by SIGTERM, and was killed"
         } else {
-            "its time limit"
+            ""
         };
-        let reason = format!(
-            "the run took longer than {limit} ({:.0} s)",
-            took.as_secs_f64()
-        );
+        let reason = format!("the run took longer than its time limit ({limit} s){killed}");
         record
             .checks
             .push(Check::failed(Kind::Run, "the run ends in time", reason));
         record.ended = Ended::Failed;
-        record.exit_code = TIMEOUT;
+        record.exit_code = Exit::Timeout.code();
     } else if is_killed {
         record
             .notes
@@ -95,7 +90,7 @@ pub(super) fn not_started(
             reason,
         )],
         ended: Ended::Failed,
-        exit_code: FAILED,
+        exit_code: Exit::Failed.code(),
         ..RunRecord::default()
     }
 }
@@ -105,7 +100,7 @@ pub(super) fn no_system(
     case: &Case,
     repetition: u32,
     log: &Path,
-    status: Option<ExitStatus>,
+    (status, late): (Option<ExitStatus>, Option<Duration>),
 ) -> RunRecord {
     let code = status.and_then(|status| status.code());
     let code = code.and_then(|code| u8::try_from(code).ok());
@@ -114,7 +109,13 @@ pub(super) fn no_system(
     let said = said
         .or(tail.last())
         .map_or_else(String::new, |line| format!(": {line}"));
-    let reason = format!("the system under test cannot be started{said}");
+    let reason = match late {
+        Some(limit) => {
+            let limit = limit.as_secs_f64();
+            format!("the system under test was not started within {limit} s{said}")
+        }
+        None => format!("the system under test cannot be started{said}"),
+    };
     RunRecord {
         name: case.name.clone(),
         repetition,
@@ -126,7 +127,9 @@ pub(super) fn no_system(
         )],
         notes: tail,
         ended: Ended::Failed,
-        exit_code: code.filter(|code| *code != 0).unwrap_or(FAILED),
+        exit_code: code
+            .filter(|code| *code != 0)
+            .unwrap_or(Exit::Failed.code()),
         ..RunRecord::default()
     }
 }
@@ -168,7 +171,8 @@ fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &
         let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
         format!("play ended with {ended}, and {why}{said}")
     };
-    let verdict = if matches!(code, Some(4..=6)) {
+    let exit = code.and_then(Exit::known);
+    let verdict = if exit.map(Exit::class) == Some(ExitClass::Verdict) {
         Verdict::Failed
     } else {
         Verdict::Error
@@ -176,7 +180,7 @@ fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &
     RunRecord {
         checks: vec![Check::new(Kind::Run, "the run begins", verdict, reason)],
         notes: tail,
-        ended: if matches!(code, Some(130 | 143)) {
+        ended: if exit.is_some_and(Exit::is_signal) {
             Ended::Interrupted
         } else {
             Ended::Failed

@@ -13,9 +13,12 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::case_process::running;
 use super::descendants::kill_tree;
+use super::wall::now;
 use crate::ci::child::ChildExit;
 use crate::ci::suite::system::{Held, Lines, Over, Said};
 
+/// How long it may take to start the system.
+const LONGEST_START: Duration = Duration::from_secs(60);
 /// How long it may take after the grace of its program.
 const LONGEST_END: Duration = Duration::from_secs(30);
 
@@ -43,6 +46,8 @@ pub(super) struct SystemProcess {
     pub(super) over: Over,
     /// When it is killed, because it does not end.
     pub(super) deadline: Option<Instant>,
+    /// Whether it was killed because of that.
+    is_late: bool,
     grace: Duration,
 }
 
@@ -75,7 +80,8 @@ impl SystemProcess {
             held: None,
             exit: None,
             over: Over::default(),
-            deadline: None,
+            deadline: now().checked_add(LONGEST_START),
+            is_late: false,
             grace,
         };
         let watch = move || {
@@ -104,6 +110,20 @@ impl SystemProcess {
         self.held.is_some() && self.exit.is_none() && self.open.is_some()
     }
 
+    /// It has started the system, which has no limit of time.
+    pub(super) fn has_started(&mut self, held: Held) {
+        self.held = Some(held);
+        if !self.is_ending() {
+            self.deadline = None;
+        }
+    }
+
+    /// Whether it was killed before it had started the system: after how long.
+    pub(super) fn start_took_too_long(&self) -> Option<Duration> {
+        let is_late = self.is_late && self.held.is_none() && !self.is_ending();
+        is_late.then_some(LONGEST_START)
+    }
+
     /// Whether it was asked to end the system.
     pub(super) const fn is_ending(&self) -> bool {
         self.open.is_none()
@@ -119,6 +139,7 @@ impl SystemProcess {
     /// Ends it with everything below it.
     pub(super) fn kill(&mut self) {
         self.deadline = None;
+        self.is_late = true;
         kill_tree(self.pid);
     }
 
@@ -126,5 +147,39 @@ impl SystemProcess {
     pub(super) fn wait(&mut self) -> io::Result<ExitStatus> {
         running().retain(|pid| *pid != self.pid);
         self.child.wait()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::unbounded;
+
+    use super::*;
+
+    #[test]
+    fn a_system_has_a_limit_of_time_until_it_has_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let (news, gone) = unbounded();
+        let start = || {
+            let mut command = Command::new("sleep");
+            command.arg("1000");
+            let log = folder.path().join("system.log");
+            SystemProcess::start(command, &log, Duration::ZERO, (1, news.clone())).unwrap()
+        };
+        let mut process = start();
+        assert!(process.deadline.is_some());
+        process.kill();
+        assert!(matches!(gone.recv(), Ok((1, News::Gone))));
+        process.wait().unwrap();
+        assert_eq!(process.start_took_too_long(), Some(LONGEST_START));
+        let mut process = start();
+        process.has_started(Held::default());
+        assert_eq!(process.deadline, None);
+        process.end(now());
+        assert!(process.deadline.is_some());
+        process.kill();
+        assert!(matches!(gone.recv(), Ok((1, News::Gone))));
+        process.wait().unwrap();
+        assert_eq!(process.start_took_too_long(), None);
     }
 }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::case::{Case, Flag, Role};
 use super::environment::Environment;
 use super::error::ScenarioError;
-use super::keys::{Key, NOT_KEYS, Shape, find, nearest};
+use super::keys::{Key, NOT_KEYS, OwnKey, Shape, find, nearest};
 use super::matrix::Matrix;
 use super::span::parse_span;
 use super::stays::check_stay;
@@ -257,45 +257,50 @@ impl<'a> Draft<'a> {
     }
 
     fn take(&mut self, key: &'static Key, mut texts: Vec<String>) -> Result<(), String> {
+        let Some(own) = key.own else {
+            for text in texts {
+                let value = match key.shape {
+                    Shape::File | Shape::Files => in_folder(self.folder, &text).into(),
+                    _ => text.into(),
+                };
+                self.flag(key, Some(value));
+            }
+            return Ok(());
+        };
         let case = &mut self.case;
-        match key.name {
-            "bags" if texts.is_empty() => return Err("`bags` names no recording".into()),
-            "bags" => {
+        match own {
+            OwnKey::Bags if texts.is_empty() => return Err("`bags` names no recording".into()),
+            OwnKey::Bags => {
                 let files = texts.iter().map(|text| in_folder(self.folder, text));
                 case.bags = files.collect();
             }
-            "command" if texts.is_empty() => return Err("`command` has no word".into()),
-            "command" => case.command = texts,
-            "name" => case.name = texts.swap_remove(0),
-            "tags" => case.tags = texts,
-            "restart" => {
+            OwnKey::Command if texts.is_empty() => return Err("`command` has no word".into()),
+            OwnKey::Command => case.command = texts,
+            OwnKey::Name => case.name = texts.swap_remove(0),
+            OwnKey::Tags => case.tags = texts,
+            OwnKey::Restart => {
                 case.stays = match texts.first().map(String::as_str) {
                     Some("per-case") => false,
                     Some("never") => true,
                     _ => return Err("`restart` is `per-case` or `never`".into()),
                 }
             }
-            "reset" if texts.is_empty() => return Err("`reset` has no word".into()),
-            "reset" => case.reset.push(texts),
-            "reset-timeout" => {
+            OwnKey::Reset if texts.is_empty() => return Err("`reset` has no word".into()),
+            OwnKey::Reset => case.reset.push(texts),
+            OwnKey::ResetTimeout => {
                 let span = texts.first().and_then(|text| parse_span(text));
                 case.reset_timeout = span
                     .ok_or("`reset-timeout` is a span of more than zero, such as `90s` or `10m`")?;
             }
-            "timeout" => {
+            OwnKey::Timeout => {
                 let span = texts.first().and_then(|text| parse_span(text));
                 case.timeout = Some(
                     span.ok_or("`timeout` is a span of more than zero, such as `90s` or `10m`")?,
                 );
             }
-            _ => {
-                for text in texts {
-                    let value = match key.shape {
-                        Shape::File | Shape::Files => in_folder(self.folder, &text).into(),
-                        _ => text.into(),
-                    };
-                    self.flag(key, Some(value));
-                }
+            // They are tables, which are read elsewhere.
+            OwnKey::Env | OwnKey::Matrix => {
+                return Err(format!("`{}` takes {}", key.name, key.shape.words()));
             }
         }
         Ok(())

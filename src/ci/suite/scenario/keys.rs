@@ -57,60 +57,99 @@ pub struct Key {
     pub shape: Shape,
     /// What it means.
     pub help: &'static str,
+    /// Which key it is, if it is no flag.
+    pub(super) own: Option<OwnKey>,
+}
+
+/// The keys that are no flags.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum OwnKey {
+    Bags,
+    Command,
+    Env,
+    Matrix,
+    Name,
+    Reset,
+    ResetTimeout,
+    Restart,
+    Tags,
+    Timeout,
 }
 
 const fn key(name: &'static str, shape: Shape, help: &'static str) -> Key {
-    Key { name, shape, help }
+    Key {
+        name,
+        shape,
+        help,
+        own: None,
+    }
+}
+
+const fn own(own: OwnKey, name: &'static str, shape: Shape, help: &'static str) -> Key {
+    Key {
+        own: Some(own),
+        ..key(name, shape, help)
+    }
 }
 
 /// The keys that are no flags.
 pub const OWN_KEYS: &[Key] = &[
-    key(
+    own(
+        OwnKey::Bags,
         "bags",
         Shape::Files,
         "The recordings; always needed. A URL is kept as it is",
     ),
-    key(
+    own(
+        OwnKey::Command,
         "command",
         Shape::Words,
         "The program under test and its arguments, one word each",
     ),
-    key(
+    own(
+        OwnKey::Env,
         "env",
         Shape::Table,
         "Environment variables of the program under test",
     ),
-    key(
+    own(
+        OwnKey::Matrix,
         "matrix",
         Shape::Lists,
         "Parameters and their values: there is one case for each combination. `${NAME}` stands for the value",
     ),
-    key(
+    own(
+        OwnKey::Name,
         "name",
         Shape::Value,
         "The name of the scenario [default: its path below the folder of the suite, without `.toml`]",
     ),
-    key(
+    own(
+        OwnKey::Reset,
         "reset",
         Shape::Commands,
         "With `restart = \"never\"`: commands that are run before each run on a system, except the first",
     ),
-    key(
+    own(
+        OwnKey::ResetTimeout,
         "reset-timeout",
         Shape::Value,
         "The longest wall time of each of them [default: `60s`]",
     ),
-    key(
+    own(
+        OwnKey::Restart,
         "restart",
         Shape::Value,
         "When `play suite` starts the program under test again: `per-case`, which is the default, or `never`",
     ),
-    key(
+    own(
+        OwnKey::Tags,
         "tags",
         Shape::List,
         "Words that `--filter tag:WORD` selects",
     ),
-    key(
+    own(
+        OwnKey::Timeout,
         "timeout",
         Shape::Value,
         "The longest wall time of a case, such as `90s` or `10m`; after that it is ended and has failed with exit code 4",

@@ -116,18 +116,18 @@ impl fmt::Display for Partition {
 impl PartitionArg {
     /// Which part is meant, in this environment.
     pub fn resolve(&self, environment: Environment<'_>) -> Result<Partition, PartitionError> {
-        let (shard, shards, from) = match self.which {
-            Which::Given(shard, shards) => (shard, shards, "from the command line".to_owned()),
+        let given = match self.which {
+            Which::Given(shard, shards) => Partition {
+                shard,
+                shards,
+                from: "from the command line".to_owned(),
+                ..Partition::whole()
+            },
             Which::Auto(given) => by_environment(given, environment)?,
         };
-        let wants_file = from.contains("TEST_SHARD_INDEX");
-        let status_file = environment("TEST_SHARD_STATUS_FILE").filter(|_| wants_file);
         Ok(Partition {
             cut: self.cut,
-            shard,
-            shards,
-            from,
-            status_file: status_file.map(PathBuf::from),
+            ..given
         })
     }
 }
@@ -135,7 +135,7 @@ impl PartitionArg {
 fn by_environment(
     given: Option<u32>,
     environment: Environment<'_>,
-) -> Result<(u32, u32, String), PartitionError> {
+) -> Result<Partition, PartitionError> {
     let mut all = read(environment)?;
     for said in &mut all {
         said.shards = said.shards.or(given.map(u64::from));
@@ -161,6 +161,7 @@ fn by_environment(
     }
     let Said {
         system,
+        status_file,
         shard,
         shards,
         from,
@@ -179,7 +180,13 @@ fn by_environment(
         });
     }
     match (u32::try_from(shard), u32::try_from(shards)) {
-        (Ok(shard), Ok(shards @ ..=MOST)) => Ok((shard, shards, format!("from {system}: {from}"))),
+        (Ok(shard), Ok(shards @ ..=MOST)) => Ok(Partition {
+            cut: Cut::Weight,
+            shard,
+            shards,
+            from: format!("from {system}: {from}"),
+            status_file: status_file.and_then(environment).map(PathBuf::from),
+        }),
         _ => Err(PartitionError::TooMany { variables: from }),
     }
 }
@@ -231,7 +238,7 @@ mod tests {
 
     #[test]
     fn each_system_is_read_in_its_own_way_of_counting() {
-        let cases: [(&str, &str, (u32, u32)); 16] = [
+        let cases: [(&str, &str, (u32, u32)); 17] = [
             ("auto", "CI_NODE_INDEX=1 CI_NODE_TOTAL=4", (1, 4)),
             ("auto", "CIRCLE_NODE_INDEX=0 CIRCLE_NODE_TOTAL=4", (1, 4)),
             (
@@ -257,6 +264,7 @@ mod tests {
             ("auto", "BATCH_TASK_INDEX=1 BATCH_TASK_COUNT=2", (2, 2)),
             ("auto", "TEST_SHARD_INDEX=1 TEST_TOTAL_SHARDS=2", (2, 2)),
             ("auto", "GTEST_SHARD_INDEX=1 GTEST_TOTAL_SHARDS=2", (2, 2)),
+            ("auto/3", "NOMAD_ALLOC_INDEX=0", (1, 3)),
             ("auto", "LSB_JOBINDEX=5 LSB_JOBINDEX_END=5", (5, 5)),
             (
                 "auto",
@@ -280,6 +288,24 @@ mod tests {
         ];
         for (arg, variables, meant) in cases {
             assert_eq!(resolve(arg, variables), Ok(meant), "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn only_bazel_has_a_file_that_tells_of_shards() {
+        for (index, total, wanted) in [
+            ("TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", true),
+            ("GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", false),
+        ] {
+            let look_up = |name: &str| match name {
+                "TEST_SHARD_STATUS_FILE" => Some(OsString::from("status")),
+                _ if name == index => Some("0".into()),
+                _ if name == total => Some("2".into()),
+                _ => None,
+            };
+            let arg: PartitionArg = "auto".parse().unwrap();
+            let file = arg.resolve(&look_up).unwrap().status_file;
+            assert_eq!(file.is_some(), wanted, "{index}");
         }
     }
 

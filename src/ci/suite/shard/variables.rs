@@ -18,8 +18,8 @@ enum Count {
     },
 }
 
-/// Name of the system, variable of the number, how it counts.
-const SYSTEMS: &[(&str, &str, Count)] = &[
+/// Name of the system, variable of the number, how it counts, variable with the file that a program makes which knows of shards.
+const SYSTEMS: &[(&str, &str, Count, Option<&str>)] = &[
     (
         "Slurm",
         "SLURM_ARRAY_TASK_ID",
@@ -29,50 +29,64 @@ const SYSTEMS: &[(&str, &str, Count)] = &[
             step: Some("SLURM_ARRAY_TASK_STEP"),
             count: Some("SLURM_ARRAY_TASK_COUNT"),
         },
+        None,
     ),
-    ("Kubernetes", "JOB_COMPLETION_INDEX", Count::Open(0)),
+    ("Kubernetes", "JOB_COMPLETION_INDEX", Count::Open(0), None),
     (
         "AWS Batch",
         "AWS_BATCH_JOB_ARRAY_INDEX",
         Count::From(0, "AWS_BATCH_JOB_ARRAY_SIZE"),
+        None,
     ),
-    ("GitLab", "CI_NODE_INDEX", Count::From(1, "CI_NODE_TOTAL")),
+    (
+        "GitLab",
+        "CI_NODE_INDEX",
+        Count::From(1, "CI_NODE_TOTAL"),
+        None,
+    ),
     (
         "Buildkite",
         "BUILDKITE_PARALLEL_JOB",
         Count::From(0, "BUILDKITE_PARALLEL_JOB_COUNT"),
+        None,
     ),
     (
         "CircleCI",
         "CIRCLE_NODE_INDEX",
         Count::From(0, "CIRCLE_NODE_TOTAL"),
+        None,
     ),
     (
         "Azure Pipelines",
         "SYSTEM_JOBPOSITIONINPHASE",
         Count::From(1, "SYSTEM_TOTALJOBSINPHASE"),
+        None,
     ),
     (
         "Cloud Run",
         "CLOUD_RUN_TASK_INDEX",
         Count::From(0, "CLOUD_RUN_TASK_COUNT"),
+        None,
     ),
     (
         "Google Batch",
         "BATCH_TASK_INDEX",
         Count::From(0, "BATCH_TASK_COUNT"),
+        None,
     ),
     (
         "Bazel",
         "TEST_SHARD_INDEX",
         Count::From(0, "TEST_TOTAL_SHARDS"),
+        Some("TEST_SHARD_STATUS_FILE"),
     ),
     (
         "gtest",
         "GTEST_SHARD_INDEX",
         Count::From(0, "GTEST_TOTAL_SHARDS"),
+        None,
     ),
-    ("PBS", "PBS_ARRAY_INDEX", Count::Open(1)),
+    ("PBS", "PBS_ARRAY_INDEX", Count::Open(1), None),
     (
         "LSF",
         "LSB_JOBINDEX",
@@ -82,6 +96,7 @@ const SYSTEMS: &[(&str, &str, Count)] = &[
             step: Some("LSB_JOBINDEX_STEP"),
             count: None,
         },
+        None,
     ),
     (
         "Grid Engine",
@@ -92,8 +107,9 @@ const SYSTEMS: &[(&str, &str, Count)] = &[
             step: Some("SGE_TASK_STEPSIZE"),
             count: None,
         },
+        None,
     ),
-    ("Nomad", "NOMAD_ALLOC_INDEX", Count::Open(0)),
+    ("Nomad", "NOMAD_ALLOC_INDEX", Count::Open(0), None),
 ];
 
 /// The variables that say how often a job was tried, and the number that the first try has there.
@@ -109,6 +125,8 @@ const ATTEMPTS: &[(&str, u32)] = &[
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Said {
     pub(super) system: &'static str,
+    /// The variable with the name of a file that it wants to be made by a program that knows of shards.
+    pub(super) status_file: Option<&'static str>,
     /// From 1.
     pub(super) shard: u64,
     pub(super) shards: Option<u64>,
@@ -118,9 +136,9 @@ pub(super) struct Said {
 
 /// What all systems say whose variables are set.
 pub(super) fn read(environment: Environment<'_>) -> Result<Vec<Said>, PartitionError> {
-    let said = SYSTEMS
-        .iter()
-        .map(|(system, index, count)| one(system, index, count, environment));
+    let said = SYSTEMS.iter().map(|(system, index, count, status_file)| {
+        one(system, (index, *status_file), count, environment)
+    });
     said.filter_map(Result::transpose).collect()
 }
 
@@ -134,7 +152,7 @@ pub fn attempt(environment: Environment<'_>) -> Option<u32> {
 
 fn one(
     system: &'static str,
-    index: &'static str,
+    (index, status_file): (&'static str, Option<&'static str>),
     count: &Count,
     environment: Environment<'_>,
 ) -> Result<Option<Said>, PartitionError> {
@@ -192,6 +210,7 @@ fn one(
     }
     Ok(Some(Said {
         system,
+        status_file,
         shard,
         shards,
         from,

@@ -75,6 +75,7 @@ mod tests {
         let all = [
             Told::System(SystemOfCase::default()),
             Told::Ended(exit.clone()),
+            Told::Lost,
         ];
         let mut text = Vec::new();
         for one in &all {

@@ -53,6 +53,8 @@ pub enum Told {
     System(SystemOfCase),
     /// The program under test has ended.
     Ended(ChildExit),
+    /// The process that holds the system is gone: nobody knows of the program under test any more.
+    Lost,
 }
 
 /// A system, and what a case has to know of the runs before it.

@@ -146,6 +146,21 @@ fn a_run_that_takes_too_long_is_asked_to_end_and_has_failed() {
 }
 
 #[test]
+fn a_report_that_was_there_before_a_run_is_not_its_report() {
+    let place = Place::new();
+    let cases = place.cases(&[("crash", "crash")]);
+    let runner = runner(&place);
+    let own = runner.folder.join(cases.cases()[0].folder());
+    fs::create_dir_all(&own).unwrap();
+    let stale = r#"{"name":"of another","ended":"complete","exit_code":0,"notes":["stale"]}"#;
+    fs::write(own.join("report.json"), stale).unwrap();
+    let (_, records) = run(&runner, &cases, &never());
+    let record = &records["crash"];
+    assert!(!record.notes.contains(&"stale".to_owned()), "{record:?}");
+    assert!(record.checks[0].reason.contains("it has written no report"));
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_run_that_does_not_end_is_killed_with_what_it_has_started() {
     let place = Place::new();
@@ -161,7 +176,8 @@ fn a_run_that_does_not_end_is_killed_with_what_it_has_started() {
         records["deaf"]
             .checks
             .iter()
-            .any(|check| check.reason.contains("was killed"))
+            .any(|check| check.reason.contains("its time limit (0.7 s)")
+                && check.reason.contains("was killed"))
     );
     let sleeper = fs::read_to_string(&sign).unwrap();
     until("the process below it is gone", || {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use bagplay::ci::child::{ChildEnd, Program};
+use bagplay::ci::child::{ChildEnd, How, Program};
 use bagplay::ci::drive::OnMiss;
 use bagplay::ci::gates::Tally;
 use bagplay::ci::report::{Check, Kind, OutputTopic, RunRecord, Unreceived, Verdict};
@@ -13,6 +13,12 @@ use bagplay::cli::{Ending, Exit, PlayArgs, count};
 use bagplay::untrusted::Foreign;
 
 use crate::app::run::ci::once::Happened;
+use crate::app::supervise::Ended;
+
+/// The name of the check that outputs are complete, as far as that is known.
+const RECORDED: &str = "the outputs are recorded";
+/// The same for topics that cannot be subscribed to.
+const RECEIVED: &str = "every output is received";
 
 /// The checks of the run itself.
 pub(in crate::app::run::ci) fn checks(args: &PlayArgs, happened: &Happened) -> Vec<Check> {
@@ -21,7 +27,11 @@ pub(in crate::app::run::ci) fn checks(args: &PlayArgs, happened: &Happened) -> V
     let child = child.or_else(|| of_processes(happened));
     let gates = args.ci.gate.iter().enumerate().map(|(index, rule)| {
         let (tally, rule) = (&happened.progress.tallies[index], rule.to_string());
-        of_gate(args.ci.on_miss, index, rule, tally, happened)
+        let mut missed = happened.progress.missed.iter();
+        let first = missed.find(|missed| missed.rule == index);
+        let first = first.map(ToString::to_string).unwrap_or_default();
+        let end = (happened.ended, happened.reason.as_deref());
+        of_gate(args.ci.on_miss, rule, tally, first, end)
     });
     let reset = happened.reset.clone();
     let all = child.into_iter().chain(reset).chain(gates);
@@ -37,6 +47,10 @@ fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
     let has_ended = happened.ended.exit == Exit::Child && happened.reason.is_some();
     match &end.exit {
         _ if has_ended => failed(happened.reason.clone().unwrap_or_default()),
+        // Nobody knows whether it runs.
+        Some(exit) if exit.how == How::Lost => {
+            Check::new(Kind::Child, name, Verdict::Error, exit.to_string())
+        }
         // A node runs until it is asked to end, whatever its exit code.
         Some(exit) if exit.reached.is_some() || !end.was_running => failed(exit.to_string()),
         _ => Check::passed(Kind::Child, name),
@@ -50,24 +64,27 @@ fn of_processes(happened: &Happened) -> Option<Check> {
     (happened.ended.exit == Exit::Child).then(failed)
 }
 
+/// Whether the questions of a gate were answered, of which this is the first one that was not. A run that ended because the
+/// network was lost gives no verdict: nobody knows whether the program under test has received the question.
 fn of_gate(
     on_miss: OnMiss,
-    index: usize,
     rule: String,
     tally: &Tally,
-    happened: &Happened,
+    first: String,
+    (ended, reason): (Ended, Option<&str>),
 ) -> Check {
-    let mut missed = happened.progress.missed.iter();
-    let first = missed.find(|missed| missed.rule == index);
     let open = tally.asked - tally.answered - tally.missed;
     let most = match on_miss {
         OnMiss::Fail => 0,
         OnMiss::Count(most) => most,
     };
-    let reason = first.map(ToString::to_string).unwrap_or_default();
-    let is_complete = happened.ended.how == Ending::End;
-    if tally.missed > most {
-        Check::failed(Kind::Gate, rule, reason)
+    let is_complete = ended.how == Ending::End;
+    let is_lost = ended.how == Ending::Failed && ended.exit == Exit::Failed;
+    if tally.missed > most && is_lost {
+        let reason = reason.map_or(first, str::to_owned);
+        Check::new(Kind::Gate, rule, Verdict::Error, reason)
+    } else if tally.missed > most {
+        Check::failed(Kind::Gate, rule, first)
     } else if is_complete && tally.asked == 0 {
         let reason =
             "nothing was asked: no message of its topic was played, or no step of the clock made";
@@ -78,7 +95,7 @@ fn of_gate(
     } else if tally.missed > 0 {
         let (missed, asked) = (tally.missed, tally.asked);
         let reason =
-            format!("{missed} of {asked} unanswered, which is allowed; the first: {reason}");
+            format!("{missed} of {asked} unanswered, which is allowed; the first: {first}");
         Check::new(Kind::Gate, rule, Verdict::Passed, reason)
     } else {
         Check::passed(Kind::Gate, rule)
@@ -154,7 +171,7 @@ fn unsent(happened: &Happened) -> Option<String> {
 /// What is missing of the outputs: then nothing is known of them.
 fn of_outputs(args: &PlayArgs, happened: &Happened) -> Option<Check> {
     let recorded = happened.outputs.recorded.as_ref()?;
-    let name = "the outputs are recorded";
+    let name = RECORDED;
     let left_out: u64 = recorded.unrecorded.values().sum();
     let topics = happened.outputs.topics.iter();
     let said: Vec<String> = topics.flat_map(OutputTopic::irregularities).collect();
@@ -199,10 +216,102 @@ pub(in crate::app::run::ci) fn of_unreceived(
         number => format!("; and {} more", number - 1),
     };
     let reason = format!("{}{why}{more}", first.sentence());
-    let name = "every output is received";
+    let name = RECEIVED;
     Some(Check::new(Kind::Run, name, verdict, reason))
+}
+
+/// Whether outputs of the run are known to be missing.
+pub(in crate::app::run::ci) fn are_incomplete(record: &RunRecord) -> bool {
+    let says_so = |check: &Check| {
+        let is_lost = [RECORDED, RECEIVED].contains(&check.name.as_str());
+        check.kind == Kind::Run && is_lost && check.verdict == Verdict::Error
+    };
+    record.checks.iter().any(says_so)
+}
+
+/// If outputs are missing, what does not hold is no verdict on the system under test: the missing ones may be the reason.
+pub(in crate::app::run::ci) fn withdraw_verdicts(record: &mut RunRecord) {
+    if !are_incomplete(record) {
+        return;
+    }
+    for check in &mut record.checks {
+        let is_about_outputs = matches!(check.kind, Kind::Expectation | Kind::Golden);
+        if is_about_outputs && check.verdict == Verdict::Failed {
+            check.verdict = Verdict::Skipped;
+            let reason = format!("no verdict, because outputs are missing: {}", check.reason);
+            check.reason = reason;
+        }
+    }
 }
 
 fn shown(topic: &str) -> String {
     Foreign::text(topic).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use bagplay::ci::report::{Outcome, Overall};
+
+    use super::*;
+
+    #[test]
+    fn a_question_that_was_open_when_the_network_was_lost_is_no_verdict() {
+        let tally = Tally {
+            asked: 3,
+            answered: 2,
+            missed: 1,
+            ..Tally::default()
+        };
+        let why = "the connection to the zenoh router was lost; after that, no answer";
+        let outcome = |exit| {
+            let end = (Ended::failed(exit), Some(why));
+            let gate = of_gate(
+                OnMiss::Fail,
+                "/a -> /b".into(),
+                &tally,
+                "no answer".into(),
+                end,
+            );
+            let record = RunRecord {
+                checks: vec![gate],
+                ended: bagplay::ci::report::Ended::Failed,
+                exit_code: exit.code(),
+                ..RunRecord::default()
+            };
+            Outcome::of(&record)
+        };
+        let lost = outcome(Exit::Failed);
+        assert_eq!((lost.overall, lost.exit_code), (Overall::Error, 1));
+        assert!(lost.sentence.ends_with(why), "{}", lost.sentence);
+        let missed = outcome(Exit::Timeout);
+        assert_eq!((missed.overall, missed.exit_code), (Overall::Failed, 4));
+    }
+
+    #[test]
+    fn what_does_not_hold_of_incomplete_outputs_is_no_verdict() {
+        let failed = [
+            Check::failed(Kind::Expectation, "/b: count >= 3", "2"),
+            Check::failed(Kind::Golden, "as in a.mcap", "1 message is missing"),
+        ];
+        let outcome = |checks: Vec<Check>| {
+            let mut record = RunRecord {
+                checks,
+                ..RunRecord::default()
+            };
+            withdraw_verdicts(&mut record);
+            (Outcome::of(&record).exit_code, record.checks)
+        };
+        for name in [RECORDED, RECEIVED] {
+            let lost = Check::new(Kind::Run, name, Verdict::Error, "1 message was lost");
+            let (code, checks) = outcome([&[lost], &failed[..]].concat());
+            assert_eq!(code, 1, "{name}");
+            let verdicts = checks.iter().map(|check| check.verdict);
+            let expected = [Verdict::Error, Verdict::Skipped, Verdict::Skipped];
+            assert!(verdicts.eq(expected), "{checks:?}");
+            assert!(checks[1].reason.ends_with(": 2"), "{checks:?}");
+        }
+        let whole = Check::passed(Kind::Run, RECORDED);
+        let (code, checks) = outcome([&[whole], &failed[..]].concat());
+        assert_eq!((code, &checks[1..]), (5, &failed[..]));
+    }
 }

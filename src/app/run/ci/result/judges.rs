@@ -8,7 +8,7 @@ use bagplay::bag::{Bag, Selection};
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::judge::compare::{Comparison, Rules, Updated, compare, update};
 use bagplay::ci::judge::expect::{Expectations, Judged};
-use bagplay::ci::judge::repeat::{Facts, GateFact, InputFact, Repeat, Repetition, Sent};
+use bagplay::ci::judge::repeat::{Facts, GateFact, InputFact, Repeat, Sent};
 use bagplay::ci::report::{
     Check, Ended, FieldDifference, Kind, RunRecord, UnpromptedThread, Verdict,
 };
@@ -291,15 +291,6 @@ pub(in crate::app::run::ci) fn name_kept_outputs(
     if let Some(kept) = own.next().and_then(|group| group.runs.first()) {
         let name = folder.relative(&kept.outputs);
         record.files.insert("outputs".into(), name);
-    }
-}
-
-/// A run that came to its end, to be compared with others.
-pub(in crate::app::run::ci) fn repetition(record: &RunRecord, happened: &Happened) -> Repetition {
-    Repetition {
-        number: record.repetition,
-        digest: record.digest.clone().unwrap_or_default(),
-        outputs: happened.recording.clone(),
     }
 }
 

@@ -3,4 +3,5 @@
 pub(super) mod checks;
 pub(super) mod judges;
 pub(super) mod record;
+pub(super) mod repetitions;
 pub(super) mod reports;
