@@ -176,6 +176,7 @@ fn play(turn: &Turn, network: &Network, path: &Path) -> Result<Figures> {
     let (place, answers) = (Arc::clone(desk.place()), desk.clone());
     let outputs = OutputOptions {
         topics: Which::Named(["/answer".to_owned()].into()),
+        record_with_inputs: None,
         record: turn
             .records
             .then(|| RecorderOptions::new(network.folder.file("outputs.mcap"))),

@@ -25,8 +25,8 @@ pub use markdown::{append_markdown, to_markdown};
 pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
-    OutputPublisher, OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Series, Spans,
-    SystemRecord, UnpromptedThread, Unreceived,
+    OutputPublisher, OutputTopic, Pacing, ReadFile, RecordedFile, Repeated, Reported, RunRecord,
+    Series, Spans, SystemRecord, UnpromptedThread, Unreceived,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

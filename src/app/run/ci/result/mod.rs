@@ -4,3 +4,4 @@ pub(super) mod checks;
 pub(super) mod judges;
 pub(super) mod record;
 pub(super) mod reports;
+pub(super) mod sent;
