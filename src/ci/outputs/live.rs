@@ -34,6 +34,18 @@ pub struct OutputOptions {
     pub definitions: Definitions,
 }
 
+impl OutputOptions {
+    /// Recorded nowhere.
+    pub const fn new(topics: Which, definitions: Definitions) -> Self {
+        Self {
+            topics,
+            record: None,
+            record_with_inputs: None,
+            definitions,
+        }
+    }
+}
+
 /// The stamp with which a message begins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Stamp {

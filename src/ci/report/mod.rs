@@ -19,6 +19,7 @@ mod units;
 
 pub use check::{Check, Kind, Verdict};
 pub use html::to_html;
+pub(in crate::ci) use json::{LONGEST, LineRead, bounded_line};
 pub use json::{RecordsError, SCHEMA, read_lines, read_run, read_runs, to_json, to_line};
 pub use junit::to_junit;
 pub use markdown::{append_markdown, to_markdown};

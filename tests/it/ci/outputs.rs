@@ -240,16 +240,16 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         recorded: &recorded,
         name: "/played",
     }];
-    let mut player = RecordInputs::new(Null, outputs.input_recorder(), inputs, place);
+    let mut both_ways = RecordInputs::new(Null, outputs.input_recorder(), inputs, place);
     let mut taken = Vec::new();
     for n in 1..4 {
         // Played later than it was recorded, as a message that came after later ones is.
         let at = 100 * i64::from(n);
         position.store(at, Ordering::SeqCst);
         let input = message(1, stamped_payload(n, n));
-        player.message(&input, Occasion::Due);
+        both_ways.message(&input, Occasion::Due);
         // Nobody has chosen it.
-        player.message(&message(7, stamped_payload(n, n)), Occasion::Due);
+        both_ways.message(&message(7, stamped_payload(n, n)), Occasion::Due);
         put(&mut output, 0, stamped_payload(n, 10 * n));
         seen.recv_timeout(PATIENCE).unwrap();
         taken.push(("/played", at, input.payload));
