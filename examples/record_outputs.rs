@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     sim.enable()?;
     let options = OutputOptions {
         topics: Which::OfOthers,
+        record_with_inputs: None,
         record: Some(RecorderOptions::new(file)),
         definitions: Definitions::new([], AmentIndex::of_environment()),
     };

@@ -174,12 +174,12 @@ fn play(turn: &Turn, network: &Network, path: &Path) -> Result<Figures> {
     let instants = player.transport();
     let (desk, troubles) = Desk::new(drive, player.gates(), move || instants.now());
     let (place, answers) = (Arc::clone(desk.place()), desk.clone());
+    let topics = Which::Named(["/answer".to_owned()].into());
+    let definitions = Definitions::new(bag.topics(), AmentIndex::of_environment());
+    let file = || RecorderOptions::new(network.folder.file("outputs.mcap"));
     let outputs = OutputOptions {
-        topics: Which::Named(["/answer".to_owned()].into()),
-        record: turn
-            .records
-            .then(|| RecorderOptions::new(network.folder.file("outputs.mcap"))),
-        definitions: Definitions::new(bag.topics(), AmentIndex::of_environment()),
+        record: turn.records.then(file),
+        ..OutputOptions::new(topics, definitions)
     };
     let outputs = Outputs::start(
         session,

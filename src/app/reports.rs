@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use bagplay::ci::report::{RunRecord, append_markdown, to_html, to_json, to_junit, to_markdown};
+use bagplay::ci::report::{Reported, append_markdown, to_html, to_json, to_junit, to_markdown};
 use bagplay::cli::{CiArgs, Exit, ReportFiles};
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
@@ -72,11 +72,16 @@ impl ReportTargets {
         })
     }
 
-    /// Writes all of them; `json` is what the report in JSON has.
+    /// Writes all of them; `json` is what the report in JSON has, the others are about `reported`.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
-    pub(crate) fn write(&self, runs: &[RunRecord], json: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn write<'a>(
+        &self,
+        reported: impl Into<Reported<'a>>,
+        json: &impl Serialize,
+    ) -> Result<(), Failure> {
+        let runs = reported.into();
         let junit = || Ok(to_junit(runs)?);
         let json = || Ok(to_json(json)?.into_bytes());
         let markdown = || Ok(to_markdown(runs, MOST_MARKDOWN).into_bytes());

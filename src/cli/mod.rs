@@ -8,7 +8,7 @@ mod plan;
 mod report;
 
 pub use args::argv::{spread_lists, verb_first};
-pub use args::ci_flags::{CiArgs, SourceStamp};
+pub use args::ci_flags::{CiArgs, FromScenario, SourceStamp};
 pub use args::flags::*;
 pub use args::follow_flags::FollowArgs;
 pub use args::given::Given;

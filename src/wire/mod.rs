@@ -55,7 +55,7 @@ pub use services::server::served::{PlayerServices, ServedPlayer, Services};
 pub use services::server::timeline::{
     FoundText, KnownDensity, ServedTimeline, ServedTopic, TimelineSource,
 };
-pub use session::Session;
+pub use session::{Session, zenoh_version};
 pub use subscribe::described::{DescribeError, TypeDescriptions};
 pub use subscribe::received::Received;
 pub use subscribe::subscriptions::Subscriptions;

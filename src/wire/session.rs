@@ -173,3 +173,20 @@ impl fmt::Debug for Session {
             .finish_non_exhaustive()
     }
 }
+
+/// The version of the zenoh library, as in `1.10.2`.
+pub fn zenoh_version() -> &'static str {
+    // It also has the commit, if the library was built from a repository.
+    let version = zenoh::GIT_VERSION.trim_start_matches('v');
+    version.split('-').next().unwrap_or(version)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn it_is_a_version() {
+        let parts = super::zenoh_version().split('.');
+        assert!(parts.clone().all(|part| part.parse::<u32>().is_ok()));
+        assert_eq!(parts.count(), 3);
+    }
+}

@@ -45,6 +45,8 @@ pub(super) struct Shared {
 const MOST_MOMENTS: usize = 8192;
 /// How many questions that were given up are kept.
 const MISSED_KEPT: usize = 100;
+/// How many times as long as outputs have to be silent a run waits for that at its end.
+pub const LONGEST_QUIET: u32 = 25;
 /// How long the thread that sends waits itself until the processes have settled. Meanwhile it takes no commands.
 const IN_PLACE: StdDuration = StdDuration::from_millis(5);
 
@@ -204,13 +206,12 @@ impl Desk {
     }
 
     /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled or,
-    /// without lockstep, no output has come for `quiet`; but outputs that do not stop are not waited for longer than 25 times
-    /// that. To be called when the player has come to its end, or while it is held: then also until the clock of the start was
+    /// without lockstep, no output has come for `quiet`; but outputs that do not stop are not waited for longer than
+    /// [`LONGEST_QUIET`] times that. To be called when the player has come to its end, or while it is held: then also until the clock of the start was
     /// sent.
     /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
     pub fn drain(&self, quiet: StdDuration, mut is_called_off: impl FnMut() -> bool) -> Drained {
         const LOOK: StdDuration = StdDuration::from_millis(50);
-        const LONGEST_QUIET: i64 = 25;
         let quiet = Duration::from(quiet);
         let from = (self.0.now)();
         loop {
@@ -226,12 +227,17 @@ impl Desk {
             let quiet_from = state.last_output.map_or(from, |last| last.max(from));
             let left = quiet.as_nanos() - now.saturating_since(quiet_from).as_nanos();
             let waited = now.saturating_since(from).as_nanos();
-            let is_restless = waited > quiet.as_nanos().saturating_mul(LONGEST_QUIET);
+            let is_restless = waited > quiet.as_nanos().saturating_mul(LONGEST_QUIET.into());
             let is_quiet = state.lockstep || left <= 0 || is_restless;
             let has_begun = state.hold != Hold::AtStart || self.0.place.has_begun();
             let is_settled = state.is_settled() && state.in_hand.is_empty();
             if has_begun && state.ledger.is_drained() && is_settled && is_quiet {
-                return Drained::Whole;
+                let is_cut = !state.lockstep && left > 0;
+                return if is_cut {
+                    Drained::Restless
+                } else {
+                    Drained::Whole
+                };
             }
             let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(0));
             let wait = if is_quiet { LOOK } else { left.min(LOOK) };
@@ -366,6 +372,8 @@ impl std::fmt::Debug for Desk {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use super::*;
     use crate::ci::drive::settlement::Dealt;
     use crate::ci::drive::tasks::Task;
@@ -415,5 +423,34 @@ mod tests {
         desk.settled(&dealt(2));
         assert!(may_go_on());
         assert_eq!(desk.drain(StdDuration::ZERO, || false), Drained::Whole);
+    }
+    /// The instants are made up: each look takes a part of the silence that is waited for.
+    #[test]
+    fn a_run_whose_outputs_do_not_stop_is_not_whole() {
+        let limits = Limits {
+            in_flight: 1,
+            within: Duration::from_secs(60),
+        };
+        let drive = || Drive {
+            ledger: Ledger::new(Vec::new(), limits),
+            on_miss: OnMiss::Fail,
+            lockstep: false,
+            start: Time::ZERO,
+            is_held: false,
+        };
+        let gates = || Player::new().gates();
+        let desk = || {
+            let looks = AtomicI64::new(0);
+            let now = move || Time::from_nanos(3_000_000 * looks.fetch_add(1, Ordering::Relaxed));
+            Desk::new(drive(), gates(), now).0
+        };
+        let quiet = StdDuration::from_millis(20);
+        let restless = desk();
+        let drained = restless.drain(quiet, || {
+            restless.answered("/out", None);
+            false
+        });
+        assert_eq!(drained, Drained::Restless);
+        assert_eq!(desk().drain(quiet, || false), Drained::Whole);
     }
 }

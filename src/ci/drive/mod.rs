@@ -24,7 +24,7 @@ mod state;
 mod tasks;
 mod waits;
 
-pub use desk::Desk;
+pub use desk::{Desk, LONGEST_QUIET};
 pub use driven::{Driven, DrivenTopic};
 pub use governor::Governor;
 pub use place::Place;

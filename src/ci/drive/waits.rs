@@ -102,6 +102,8 @@ pub struct Progress {
 pub enum Drained {
     /// Everything was answered, and the outputs are in.
     Whole,
+    /// Everything was answered, but outputs kept coming. Those that come now are not in the run.
+    Restless,
     /// Something was in the way: see the [`Trouble`].
     Troubled,
     /// The caller did not want to wait any longer.

@@ -103,7 +103,7 @@ impl OpenQuestions {
         Some(done)
     }
 
-    /// The outputs of which messages are missing for the oldest question.
+    /// The outputs of which messages are missing for this question.
     pub(super) fn missing_outputs<'a>(open: &'a Open, rule: &'a GateRule) -> Vec<String> {
         let outputs = rule.outputs.iter().zip(&open.missing);
         let missing = outputs.filter(|(_, left)| **left > 0);

@@ -17,7 +17,7 @@ pub struct Output {
     pub type_name: Arc<str>,
     /// What the clock showed: the position of the run.
     pub position: Time<Ros>,
-    /// The number of the message in its topic, from 1.
+    /// The number of the message among those of its topic and type, from 1.
     pub sequence: u64,
     /// The payload.
     pub payload: Bytes,
@@ -57,14 +57,17 @@ impl<S> Clone for Outputs<S> {
 struct Inner<S> {
     /// `None` when the run is over.
     sink: Option<S>,
-    topics: BTreeMap<Arc<str>, Topic>,
+    /// The number of the last message, by topic and type.
+    topics: BTreeMap<Arc<str>, BTreeMap<Arc<str>, u64>>,
 }
 
-/// What is known of a topic that was published.
-#[derive(Debug)]
-struct Topic {
-    type_name: Arc<str>,
-    last: u64,
+/// Topic and type: messages are numbered, recorded and counted by both.
+pub(super) type OutputKey = (Arc<str>, Arc<str>);
+
+impl Output {
+    pub(super) fn key(&self) -> OutputKey {
+        (Arc::clone(&self.topic), Arc::clone(&self.type_name))
+    }
 }
 
 impl<S: Sink> Outputs<S> {
@@ -90,23 +93,16 @@ impl<S: Sink> Outputs<S> {
         else {
             return;
         };
-        let name: Arc<str> = match topics.get_key_value(topic) {
-            Some((name, _)) => Arc::clone(name),
-            None => topic.into(),
-        };
-        let known = topics.entry(Arc::clone(&name)).or_insert_with(|| Topic {
-            type_name: type_name.into(),
-            last: 0,
-        });
-        if *known.type_name != *type_name {
-            known.type_name = type_name.into();
-        }
-        known.last += 1;
+        let topic = shared(topics, topic);
+        let types = topics.entry(Arc::clone(&topic)).or_default();
+        let type_name = shared(types, type_name);
+        let last = types.entry(Arc::clone(&type_name)).or_default();
+        *last += 1;
         sink.take(Output {
-            topic: name,
-            type_name: Arc::clone(&known.type_name),
+            topic,
+            type_name,
             position,
-            sequence: known.last,
+            sequence: *last,
             payload,
         });
     }
@@ -121,13 +117,19 @@ impl<S: Sink> Outputs<S> {
     }
 }
 
+/// The name as it is in the map, or a new one.
+fn shared<V>(map: &BTreeMap<Arc<str>, V>, name: &str) -> Arc<str> {
+    let known = map.get_key_value(name);
+    known.map_or_else(|| name.into(), |(known, _)| Arc::clone(known))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::TestClock;
 
     #[test]
-    fn outputs_are_numbered_by_topic_and_placed_by_the_clock() {
+    fn outputs_are_numbered_by_topic_and_type_and_placed_by_the_clock() {
         let test = TestClock::new(Time::from_nanos(5));
         let outputs = Outputs::new(test.ros(), Vec::new());
         let other = outputs.clone();
@@ -135,6 +137,7 @@ mod tests {
         test.set(Time::from_nanos(7));
         other.publish("/b", "T", "2");
         other.publish("/a", "U", "3");
+        other.publish("/a", "T", "4");
         let taken = outputs.close().unwrap();
         let seen: Vec<_> = taken
             .iter()
@@ -149,7 +152,12 @@ mod tests {
             .collect();
         assert_eq!(
             seen,
-            [("/a", "T", 5, 1), ("/b", "T", 7, 1), ("/a", "U", 7, 2)]
+            [
+                ("/a", "T", 5, 1),
+                ("/b", "T", 7, 1),
+                ("/a", "U", 7, 1),
+                ("/a", "T", 7, 2)
+            ]
         );
         other.publish("/a", "T", "after the end");
         assert_eq!(outputs.close(), None);

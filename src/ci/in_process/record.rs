@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::outputs::{Output, Sink};
+use super::outputs::{Output, OutputKey, Sink};
 use crate::bag::{Bag, Schema, Topic};
 use crate::ci::outputs::{
     AmentIndex, Arrival, Definitions, Digest, Known, PayloadHash, RecordError, Recorded, Recorder,
@@ -26,7 +26,7 @@ pub struct Record {
     own: HashMap<String, Schema>,
     recorded: Vec<Topic>,
     definitions: Definitions,
-    topics: HashMap<(Arc<str>, Arc<str>), Arc<PublishedTopic>>,
+    topics: HashMap<OutputKey, Arc<PublishedTopic>>,
     publisher: Publisher,
     digest: Digest,
     tally: Tally,
@@ -93,7 +93,7 @@ impl Record {
     }
 
     fn topic(&mut self, output: &Output) -> Arc<PublishedTopic> {
-        let key = (Arc::clone(&output.topic), Arc::clone(&output.type_name));
+        let key = output.key();
         if let Some(topic) = self.topics.get(&key) {
             return Arc::clone(topic);
         }

@@ -5,23 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crossbeam_channel::bounded;
+
 use super::arrival::Arrival;
-use super::definitions::{Definitions, Known};
+use super::define::{Definitions, Known, LookUp};
 use super::digest::{Digest, PayloadHash, RunDigest};
 use super::in_hand::InHand;
+use super::inputs::InputRecorder;
 use super::record::{Intake, RecordError, Recorded, Recorder, RecorderOptions};
 use super::tally::Tally;
-use crate::bag::Schema;
 use crate::ci::report::OutputTopic;
-use crate::ros::PublishedTopic;
 use crate::time::{Ros, Time};
-use crate::untrusted::Foreign;
-use crate::wire::{
-    NotReceived, Received, Session, Subscribed, Subscriptions, TypeDescriptions, Which, WireError,
-};
+use crate::wire::{NotReceived, Received, Session, Subscribed, Subscriptions, Which, WireError};
 
-/// How long a node may take to describe one of its types.
-const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
+/// How many topics may wait until their nodes are asked. With more, the others are looked up later.
+const MOST_ASKED: usize = 1024;
 
 /// What to do with outputs.
 #[derive(Clone, Debug)]
@@ -30,8 +28,22 @@ pub struct OutputOptions {
     pub topics: Which,
     /// Where to record them; `None`: nowhere.
     pub record: Option<RecorderOptions>,
+    /// Where to record them together with the inputs that [`Outputs::input_recorder`] gets; `None`: nowhere.
+    pub record_with_inputs: Option<RecorderOptions>,
     /// Where to look for the definitions of their types, besides asking their nodes.
     pub definitions: Definitions,
+}
+
+impl OutputOptions {
+    /// Recorded nowhere.
+    pub const fn new(topics: Which, definitions: Definitions) -> Self {
+        Self {
+            topics,
+            record: None,
+            record_with_inputs: None,
+            definitions,
+        }
+    }
 }
 
 /// The stamp with which a message begins.
@@ -74,9 +86,10 @@ pub enum OutputError {
 pub struct Outputs {
     inner: Arc<Inner>,
     recorder: Option<Recorder>,
+    with_inputs: Option<Recorder>,
     /// `None` once they have ended.
     subscriptions: Option<Arc<Subscriptions>>,
-    look_up: Option<JoinHandle<()>>,
+    look_up: Vec<JoinHandle<()>>,
 }
 
 /// What became of the outputs of a run.
@@ -90,6 +103,8 @@ pub struct OutputsEnd {
     pub not_received: Vec<NotReceived>,
     /// The recording, if there is one.
     pub recorded: Option<Recorded>,
+    /// The recording that has the inputs, too, if there is one.
+    pub with_inputs: Option<Recorded>,
     /// How many messages came before the run had begun: they are no outputs of it.
     pub before: u64,
 }
@@ -100,7 +115,7 @@ type OnArrival = Box<dyn Fn(&Arrival, Stamp) + Send + Sync>;
 struct Inner {
     state: Mutex<State>,
     /// Not in the state: who waits for the disk holds no lock.
-    intake: Option<Intake>,
+    intakes: Vec<Intake>,
     in_hand: InHand,
     known: Known,
     position: Position,
@@ -135,14 +150,17 @@ impl Outputs {
         let OutputOptions {
             topics,
             record,
+            record_with_inputs,
             definitions,
         } = options;
         let known = Known::default();
         let start = |options| Recorder::start(options, known.clone());
         let recorder = record.map(start).transpose()?;
+        let with_inputs = record_with_inputs.map(start).transpose()?;
+        let recorders = recorder.iter().chain(&with_inputs);
         let inner = Arc::new(Inner {
             state: Mutex::default(),
-            intake: recorder.as_ref().map(Recorder::intake),
+            intakes: recorders.map(Recorder::intake).collect(),
             in_hand: InHand::default(),
             known,
             position: Box::new(position),
@@ -152,20 +170,34 @@ impl Outputs {
         let receive = move |message| receiver.receive(message);
         let subscriptions = Arc::new(session.receive(topics, receive)?);
         let descriptions = session.type_descriptions()?;
+        let (ask, asked) = bounded(MOST_ASKED);
         let look_up = LookUp {
             known: inner.known.clone(),
             subscriptions: Arc::clone(&subscriptions),
-            descriptions,
             definitions,
         };
-        let thread = std::thread::Builder::new().name("definitions".to_owned());
-        let thread = thread.spawn(move || look_up.work());
-        Ok(Self {
+        let asking = look_up.clone();
+        let mut outputs = Self {
             inner,
             recorder,
+            with_inputs,
             subscriptions: Some(subscriptions),
-            look_up: Some(thread.map_err(OutputError::Thread)?),
-        })
+            look_up: Vec::new(),
+        };
+        outputs.look_up("definitions", move || look_up.work(&ask))?;
+        outputs.look_up("descriptions", move || asking.ask(&descriptions, &asked))?;
+        Ok(outputs)
+    }
+
+    fn look_up(
+        &mut self,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), OutputError> {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(work).map_err(OutputError::Thread)?;
+        self.look_up.push(thread);
+        Ok(())
     }
 
     /// The publishers whose messages are received, sorted.
@@ -231,6 +263,14 @@ impl Outputs {
             .collect()
     }
 
+    /// Where inputs are recorded, if [`OutputOptions::record_with_inputs`] says so.
+    pub fn input_recorder(&self) -> Option<InputRecorder> {
+        self.with_inputs.as_ref().map(|recorder| InputRecorder {
+            intake: recorder.intake(),
+            known: self.inner.known.clone(),
+        })
+    }
+
     /// How many messages have been received.
     pub fn messages(&self) -> u64 {
         self.inner.state().digest.messages()
@@ -251,6 +291,7 @@ impl Outputs {
         let before = state.before;
         drop(state);
         let recorded = self.recorder.take().map(Recorder::finish);
+        let with_inputs = self.with_inputs.take().map(Recorder::finish);
         for topic in &mut topics {
             let unrecorded = recorded.as_ref().map(|it| &it.unrecorded);
             let count = unrecorded.and_then(|it| it.get(&topic.topic));
@@ -261,6 +302,7 @@ impl Outputs {
             topics,
             not_received,
             recorded,
+            with_inputs,
             before,
         }
     }
@@ -269,7 +311,7 @@ impl Outputs {
         if let Some(subscriptions) = self.subscriptions.take() {
             subscriptions.end();
         }
-        if let Some(look_up) = self.look_up.take() {
+        for look_up in self.look_up.drain(..) {
             // A panic there has been reported.
             let _ = look_up.join();
         }
@@ -296,7 +338,7 @@ impl Inner {
     }
 
     fn receive(&self, message: Received) {
-        // Before any lock: whoever sleeps on one has not handed on its message.
+        // Before the locks that are taken here: whoever sleeps on one of them has not handed on its message.
         let _held = self.in_hand.hold();
         let hash = PayloadHash::of(&message.payload);
         let stamp = match self.known.get(message.topic.number) {
@@ -334,55 +376,13 @@ impl Inner {
         state
             .digest
             .add(*position, topic, publisher, *sequence, hash);
-        if let Some(intake) = &self.intake {
+        for intake in &self.intakes {
             intake.add(arrival.clone());
         }
         drop(state);
-        if let Some(intake) = &self.intake {
+        for intake in &self.intakes {
             intake.wait_for_room();
         }
         (self.on_arrival)(&arrival, stamp);
-    }
-}
-
-/// Looks up the definitions of topics as they appear.
-struct LookUp {
-    known: Known,
-    subscriptions: Arc<Subscriptions>,
-    descriptions: TypeDescriptions,
-    definitions: Definitions,
-}
-
-impl LookUp {
-    fn work(self) {
-        let mut done = 0;
-        while let Some(topics) = self.subscriptions.wait_for_topics(done) {
-            for topic in &topics[done..] {
-                let offers = self.subscriptions.offers(topic);
-                let ask = || self.ask_nodes(topic);
-                let found = self.definitions.find(topic, ask, offers);
-                self.known.add(topic.number, found);
-                self.subscriptions.look_again();
-            }
-            done = topics.len();
-        }
-    }
-
-    fn ask_nodes(&self, topic: &PublishedTopic) -> Result<Schema, String> {
-        let hash = topic.type_hash.as_ref().ok_or("it has no type hash")?;
-        let mut problem = "it is gone".to_owned();
-        for node in self.subscriptions.nodes(topic) {
-            if self.subscriptions.is_over() {
-                break;
-            }
-            let asked = self
-                .descriptions
-                .ask(&node, &topic.type_name, hash, DESCRIBE_LIMIT);
-            match asked {
-                Ok(schema) => return Ok(schema),
-                Err(error) => problem = format!("{}: {error}", Foreign::text(&node)),
-            }
-        }
-        Err(problem)
     }
 }

@@ -3,24 +3,26 @@
 //! [`Outputs`] does all of it with one session. Its parts work without a network, too: [`Digest`], [`Recorder`], [`Tally`] take
 //! [`Arrival`]s from anywhere.
 
-mod ament;
 mod arrival;
-mod definitions;
+mod define;
 mod digest;
 mod file_digest;
 mod in_hand;
+#[cfg(feature = "wire")]
+mod inputs;
 #[cfg(feature = "wire")]
 mod live;
 mod record;
 mod sequence;
 mod tally;
 
-pub use ament::{AmentError, AmentIndex};
 pub use arrival::Arrival;
-pub use definitions::{Definition, Definitions, Known};
+pub use define::{AmentError, AmentIndex, Definition, Definitions, Known};
 pub use digest::{Digest, PayloadHash, RunDigest};
 pub use file_digest::file_digest;
 pub use in_hand::{Held, InHand};
+#[cfg(feature = "wire")]
+pub use inputs::{InputRecorder, PlayedTopic, RecordInputs};
 #[cfg(feature = "wire")]
 pub use live::{OutputError, OutputOptions, Outputs, OutputsEnd, Stamp};
 pub use record::{DEFINITION_LIMIT, RecordError, Recorded, Recorder, RecorderOptions};

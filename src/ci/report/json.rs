@@ -13,8 +13,8 @@ use crate::untrusted::{Foreign, open_file};
 /// The version of the form. A reader refuses a later one; members that it does not know it ignores.
 pub const SCHEMA: u64 = 1;
 
-/// The longest record that is read, in bytes.
-const LONGEST: u64 = 64 << 20;
+/// The longest record that is read, in bytes, also as a line among others.
+pub(in crate::ci) const LONGEST: u64 = 256 << 20;
 /// The longest file that is read, in bytes.
 const LARGEST: u64 = 2 << 30;
 
@@ -67,6 +67,36 @@ pub fn to_line<T: Serialize>(record: &T) -> Result<String, serde_json::Error> {
     Ok(text + "\n")
 }
 
+/// A line that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::ci) enum LineRead {
+    /// There is none.
+    End,
+    /// With its line feed.
+    Whole,
+    /// What is read ends in it.
+    Cut,
+    /// It is longer than the limit, and was not read to its end.
+    TooLong,
+}
+
+/// Reads a line of at most `longest` bytes in place of what `line` has.
+pub(in crate::ci) fn bounded_line(
+    reader: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    longest: u64,
+) -> io::Result<LineRead> {
+    line.clear();
+    let most = longest.saturating_add(1);
+    let length = reader.by_ref().take(most).read_until(b'\n', line)?;
+    Ok(match (length as u64, line.last()) {
+        (_, None) => LineRead::End,
+        (length, _) if length > longest => LineRead::TooLong,
+        (_, Some(b'\n')) => LineRead::Whole,
+        _ => LineRead::Cut,
+    })
+}
+
 /// The record of a run in a file that [`to_json`] or [`to_line`] wrote.
 pub fn read_run(path: &Path) -> Result<RunRecord, RecordsError> {
     let file = Source::open(path)?;
@@ -94,13 +124,11 @@ fn read_each<T>(
     let mut records = Vec::new();
     let mut line = Vec::new();
     for number in 1.. {
-        line.clear();
-        let mut limited = source.reader.by_ref().take(LONGEST + 1);
-        let length = limited
-            .read_until(b'\n', &mut line)
-            .map_err(|source| io_error(path, source))?;
-        if length == 0 {
-            break;
+        let read = bounded_line(&mut source.reader, &mut line, LONGEST);
+        match read.map_err(|source| io_error(path, source))? {
+            LineRead::End => break,
+            LineRead::TooLong => return Err(record_error(path, number, &too_long())),
+            LineRead::Whole | LineRead::Cut => {}
         }
         if !line.trim_ascii().is_empty() {
             let record = parse(&line).map_err(|why| record_error(path, number, &why))?;
@@ -120,7 +148,7 @@ fn run(text: &[u8]) -> Result<RunRecord, String> {
 
 fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST) {
-        return Err(format!("longer than the {LONGEST} bytes that are read"));
+        return Err(too_long());
     }
     let version: Version = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     match version.schema {
@@ -133,6 +161,10 @@ fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
         Some(_) => {}
     }
     serde_json::from_slice(text).map_err(|error| error.to_string())
+}
+
+fn too_long() -> String {
+    format!("longer than the {LONGEST} bytes that are read")
 }
 
 struct Source {

@@ -11,11 +11,12 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use super::check::{Check, Kind, Verdict};
 use super::overall::{Outcome, repetitions, title};
-use super::record::{Ended, RunRecord};
-use super::units::{iso_timestamp, shown};
+use super::record::{Ended, Reported, RunRecord};
+use super::units::{distribution, iso_timestamp, shown};
 
 /// The document, in UTF-8.
-pub fn to_junit(runs: &[RunRecord]) -> io::Result<Vec<u8>> {
+pub fn to_junit<'a>(reported: impl Into<Reported<'a>>) -> io::Result<Vec<u8>> {
+    let Reported { runs, suite: of } = reported.into();
     let mut xml = Xml(Writer::new_with_indent(Vec::new(), b' ', 2));
     xml.0
         .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -26,7 +27,7 @@ pub fn to_junit(runs: &[RunRecord]) -> io::Result<Vec<u8>> {
     attributes.push(("time", seconds(took)));
     xml.within("testsuites", &attributes, |xml| {
         let mut suites = runs.iter().zip(&checks);
-        suites.try_for_each(|(run, checks)| suite(xml, run, checks))
+        suites.try_for_each(|(run, checks)| suite(xml, run, checks, of))
     })?;
     let mut bytes = xml.0.into_inner();
     bytes.push(b'\n');
@@ -101,7 +102,7 @@ impl Totals {
     }
 }
 
-fn suite(xml: &mut Xml, run: &RunRecord, checks: &[Check]) -> io::Result<()> {
+fn suite(xml: &mut Xml, run: &RunRecord, checks: &[Check], of: Option<&str>) -> io::Result<()> {
     let name = title(run);
     let totals = Totals::of(checks.iter());
     let mut attributes = vec![("name", name.clone())];
@@ -116,7 +117,8 @@ fn suite(xml: &mut Xml, run: &RunRecord, checks: &[Check]) -> io::Result<()> {
     }
     xml.within("testsuite", &attributes, |xml| {
         xml.within("properties", &[], |xml| {
-            for (name, value) in properties(run) {
+            let of = of.map(|digest| ("suite".to_owned(), shown(digest)));
+            for (name, value) in properties(run).into_iter().chain(of) {
                 xml.empty("property", &[("name", name), ("value", value)])?;
             }
             Ok(())
@@ -182,6 +184,13 @@ fn properties(run: &RunRecord) -> Vec<(String, String)> {
         ("host.system", shown(&run.host.system)),
         ("host.processors", run.host.processors.to_string()),
     ];
+    if !run.effective_command_line.is_empty() && run.effective_command_line != run.command_line {
+        let words = run.effective_command_line.join(" ");
+        all.push(("effective_command_line", shown(&words)));
+    }
+    if let Some(lateness) = &run.lateness {
+        all.push(("lateness", distribution(lateness)));
+    }
     if let Some(repeated) = &run.repeated {
         all.push(("repetitions", repetitions(repeated)));
     }
@@ -196,10 +205,15 @@ fn properties(run: &RunRecord) -> Vec<(String, String)> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-    for file in &run.recordings {
+    for (name, version) in run.versions.iter().filter(|(name, _)| *name != "bagplay") {
+        all.push((shown(&format!("version.{name}")), shown(version)));
+    }
+    let recordings = run.recordings.iter().map(|file| ("recording", file));
+    let read = run.read_files.iter().map(|it| (it.what.as_str(), &it.file));
+    for (what, file) in recordings.chain(read) {
         let digest = file.xxh3_128.as_deref().unwrap_or("not computed");
         let value = format!("{} ({} bytes, XXH3-128 {digest})", file.name, file.bytes);
-        all.push(("recording".to_owned(), shown(&value)));
+        all.push((shown(what), shown(&value)));
     }
     if !run.folder.is_empty() {
         all.push(("folder".to_owned(), shown(&run.folder)));

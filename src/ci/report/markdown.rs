@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::check::{Check, Verdict};
 use super::overall::{Outcome, Overall, repetitions, title, verdict};
-use super::record::{Divergence, RunRecord};
+use super::record::{Divergence, Reported, RunRecord};
 use super::units::{count, distribution, log_time, millis, plural, seconds, shortened, total};
 use crate::untrusted::Foreign;
 
@@ -19,7 +19,8 @@ const SHORTENED: &str = "\n\nShortened: the rest is in the other reports.\n";
 const REASON: usize = 500;
 
 /// The summary, of at most this many bytes. The verdict is in the first line.
-pub fn to_markdown(runs: &[RunRecord], most: usize) -> String {
+pub fn to_markdown<'a>(reported: impl Into<Reported<'a>>, most: usize) -> String {
+    let Reported { runs, suite: of } = reported.into();
     let mut text = Bounded {
         text: String::new(),
         room: most.saturating_sub(SHORTENED.len()),
@@ -37,6 +38,9 @@ pub fn to_markdown(runs: &[RunRecord], most: usize) -> String {
         sign(outcome.overall),
         plain(&outcome.sentence, REASON)
     ));
+    if let Some(digest) = of {
+        text.push(&format!("\nDigest of the case list: {}\n", code(digest)));
+    }
     match runs {
         [run] => run_in_full(&mut text, run),
         runs => suite(&mut text, runs),
@@ -46,11 +50,12 @@ pub fn to_markdown(runs: &[RunRecord], most: usize) -> String {
 
 /// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already. An error names
 /// the file.
-pub fn append_markdown(path: &Path, runs: &[RunRecord]) -> io::Result<()> {
+pub fn append_markdown<'a>(path: &Path, reported: impl Into<Reported<'a>>) -> io::Result<()> {
+    let reported = reported.into();
     let append = || {
         let mut file = OpenOptions::new().append(true).create(true).open(path)?;
         let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-        let text = to_markdown(runs, LONGEST.saturating_sub(length));
+        let text = to_markdown(reported, LONGEST.saturating_sub(length));
         file.write_all(text.as_bytes())
     };
     append().map_err(|error: io::Error| {
@@ -265,6 +270,9 @@ fn details(text: &mut Bounded, run: &RunRecord) {
         );
     }
     fact("paced by", run.pacing.word().to_owned());
+    if let Some(lateness) = &run.lateness {
+        fact("lateness", distribution(lateness));
+    }
     for gate in &run.gates {
         let latency = distribution(&gate.latency);
         let (answered, asked) = (count(gate.answered), count(gate.asked));

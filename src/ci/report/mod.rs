@@ -19,14 +19,15 @@ mod units;
 
 pub use check::{Check, Kind, Verdict};
 pub use html::to_html;
+pub(in crate::ci) use json::{LONGEST, LineRead, bounded_line};
 pub use json::{RecordsError, SCHEMA, read_lines, read_run, read_runs, to_json, to_line};
 pub use junit::to_junit;
 pub use markdown::{append_markdown, to_markdown};
 pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, Exit, ExitClass, FieldDifference, GateRecord, Happened, Host,
-    Input, Moment, OutputPublisher, OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Series,
-    Spans, SystemRecord, UnpromptedThread, Unreceived,
+    Input, Moment, OutputPublisher, OutputTopic, Pacing, ReadFile, RecordedFile, Repeated,
+    Reported, RunRecord, Series, Spans, SystemRecord, UnpromptedThread, Unreceived,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

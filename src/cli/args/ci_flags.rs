@@ -21,6 +21,9 @@ pub struct CiArgs {
     /// Read recordings, flags and the program under test from a scenario (TOML); what is given here replaces what it has
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub scenario: Option<PathBuf>,
+    /// Where these flags come from, if not from the command line alone.
+    #[arg(skip)]
+    pub read_from: Option<FromScenario>,
     /// The program under test, which is started and ended
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -82,6 +85,9 @@ pub struct CiArgs {
     /// Record what the program under test publishes (MCAP)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub record: Option<PathBuf>,
+    /// Have the played messages in the recording, too, at the times at which they were played
+    #[arg(long, hide_short_help = true)]
+    pub record_inputs: bool,
     /// Record these topics only
     #[arg(long, value_name = "TOPIC", hide_short_help = true)]
     pub record_topics: Vec<String>,
@@ -129,6 +135,15 @@ pub struct CiArgs {
     pub html: Option<PathBuf>,
 }
 
+/// The scenario from which flags were read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FromScenario {
+    /// The file.
+    pub file: PathBuf,
+    /// The words of a command line with all of them, the program's name first.
+    pub words: Vec<OsString>,
+}
+
 /// What the source timestamps of messages show.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum SourceStamp {
@@ -148,6 +163,7 @@ impl CiArgs {
             || !self.gate.is_empty()
             || self.tail.is_some()
             || self.record.is_some()
+            || self.record_inputs
             || !self.record_topics.is_empty()
             || !self.expect.is_empty()
             || self.golden.is_some()

@@ -10,8 +10,9 @@ use super::plan::OwnClock;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
 use crate::wire::options::Played;
-use crate::wire::rmw_zenoh::graph::{Ours, Wake};
+use crate::wire::rmw_zenoh::graph::Wake;
 use crate::wire::rmw_zenoh::node::Node;
+use crate::wire::rmw_zenoh::ours::Ours;
 
 /// A dialect, as this session speaks it.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,8 @@ use crate::wire::dialect::check_cdr::{CdrError, check_cdr};
 use crate::wire::options::Skipped;
 use crate::wire::rmw_zenoh::attachment::{LENGTH, attachment};
 use crate::wire::rmw_zenoh::gid::Gid;
-use crate::wire::rmw_zenoh::graph::{Count, Graph, Ours};
+use crate::wire::rmw_zenoh::graph::{Count, Graph};
+use crate::wire::rmw_zenoh::ours::Ours;
 
 /// How often a reliable latched publisher sends its last sequence number again, if it has changed.
 const HEARTBEAT: Duration = Duration::from_millis(500);

@@ -198,7 +198,8 @@ mod tests {
 
     use super::*;
     use crate::wire::net::now::steady;
-    use crate::wire::rmw_zenoh::graph::{Graph, Ours};
+    use crate::wire::rmw_zenoh::graph::Graph;
+    use crate::wire::rmw_zenoh::ours::Ours;
 
     const ZID: &str = "b1";
     const TOKEN: &str = "@ros2_lv/0/b1/0/1/MS/%/%/listener/%image/type/hash/::,10:,:,:,,";

@@ -9,7 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, QueueDepth, Token};
+use super::ours::Ours;
+use super::token::{Endpoint, EntityKind, NO_HASH, QueueDepth, Token};
 use crate::ros::{dds_type, ros_type};
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
@@ -19,21 +20,6 @@ pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Called with the number of publishers of a topic; returns `false` when it is no longer needed.
 pub(crate) type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
-
-/// A topic that this session publishes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Ours {
-    pub(crate) name: String,
-    pub(crate) dds_type: String,
-    /// `*` matches every hash.
-    pub(crate) hash: String,
-}
-
-impl Ours {
-    fn takes(&self, endpoint: &Endpoint) -> bool {
-        self.dds_type == endpoint.dds_type && (self.hash == ANY_HASH || self.hash == endpoint.hash)
-    }
-}
 
 /// The ROS graph as this session sees it. Cheap to clone; all clones share one tables.
 #[derive(Clone)]
@@ -47,6 +33,8 @@ struct Tables {
     is_shown: bool,
     /// The tokens of other sessions, by key.
     tokens: HashMap<String, Token>,
+    /// How many tokens have appeared so far.
+    appeared: u64,
     ours: Vec<Ours>,
     serves_clock: bool,
     /// Topics, and what to call for their new subscribers.
@@ -123,6 +111,11 @@ impl Graph {
     /// The present tokens of all other sessions.
     pub fn tokens(&self) -> Vec<Token> {
         self.tables().tokens.values().cloned().collect()
+    }
+
+    /// How many tokens of other sessions have appeared so far.
+    pub(crate) fn appearances(&self) -> u64 {
+        self.tables().appeared
     }
 
     /// The first value that `find` has for a token of another session.
@@ -255,6 +248,7 @@ impl Graph {
         let events = tables.about(&token, true);
         let publishes = token.published().map(str::to_owned);
         tables.tokens.insert(key.to_owned(), token);
+        tables.appeared += 1;
         if let Some(topic) = publishes {
             tables.recount(|changed| changed == topic);
         }
@@ -401,6 +395,7 @@ impl fmt::Debug for Graph {
 
 #[cfg(test)]
 mod tests {
+    use super::super::token::ANY_HASH;
     use super::*;
 
     fn token(kind: &str, name: &str, hash: &str) -> String {

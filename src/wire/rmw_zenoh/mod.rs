@@ -6,6 +6,7 @@ pub(super) mod gid;
 pub(super) mod graph;
 pub(super) mod names;
 pub(super) mod node;
+pub(super) mod ours;
 pub(super) mod qos_chunk;
 pub(super) mod token;
 pub(super) mod type_hash;

@@ -12,8 +12,9 @@ use crate::ros::{History, Qos};
 
 use super::advertise::{self, Planned};
 use super::gid::Gid;
-use super::graph::{Graph, Ours, Wake};
+use super::graph::{Graph, Wake};
 use super::names::{split_node, topic_key};
+use super::ours::Ours;
 use super::qos_chunk::DEFAULT_DEPTH;
 use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
 use super::type_hash::HashForm;

@@ -3,11 +3,12 @@
 //! A thread waits for changes of the graph and subscribes to exactly the name, type and hash of a publisher. A subscription stays
 //! until the end, because messages may still come when the token of their publisher is gone.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use zenoh::sample::Sample;
 
+use super::admitted::{Admission, Admitted};
 use super::publishers::Publishers;
 use super::received::{Received, bytes_of};
 use super::subscription::Subscription;
@@ -17,7 +18,6 @@ use crate::wire::dialect::names::normal_name;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::Events;
 use crate::wire::rmw_zenoh::attachment::read_attachment;
-use crate::wire::rmw_zenoh::gid::Gid;
 use crate::wire::rmw_zenoh::graph::Graph;
 use crate::wire::rmw_zenoh::node::Endpoints;
 use crate::wire::rmw_zenoh::token::{Endpoint, Token};
@@ -28,6 +28,11 @@ const OF_EVERY_NODE: [&str; 3] = [CLOCK, "/rosout", "/parameter_events"];
 const MOST: usize = 4096;
 /// How many publishers are named that cannot be received.
 const MOST_REFUSED: usize = 1000;
+/// How many publishers are named that are received.
+const MOST_NAMED: usize = 1 << 16;
+
+/// Name, type and hash.
+type SubscriptionKey = (String, String, String);
 
 pub(super) type Receive = Box<dyn Fn(Received) + Send + Sync>;
 
@@ -41,7 +46,7 @@ pub(super) struct Follower {
     pub(super) receive: Receive,
     pub(super) state: Mutex<State>,
     pub(super) changed: Condvar,
-    pub(super) publishers: Mutex<Publishers>,
+    pub(super) publishers: Publishers,
 }
 
 /// What is subscribed to.
@@ -53,9 +58,20 @@ pub(super) struct State {
     /// Counts all changes.
     pub(super) changes: u64,
     pub(super) topics: Vec<Arc<PublishedTopic>>,
+    /// The first publishers that are received.
     pub(super) subscribed: HashSet<Subscribed>,
     /// The first publishers that cannot be received.
     pub(super) refused: BTreeSet<NotReceived>,
+}
+
+impl State {
+    fn add(&mut self, taken: Result<Subscribed, NotReceived>) {
+        match taken {
+            Ok(one) if self.subscribed.len() < MOST_NAMED => _ = self.subscribed.insert(one),
+            Err(one) if self.refused.len() < MOST_REFUSED => _ = self.refused.insert(one),
+            Ok(_) | Err(_) => {}
+        }
+    }
 }
 
 impl Follower {
@@ -73,9 +89,9 @@ impl Follower {
 
     /// Subscribes to what publishers announce, until the end.
     pub(super) fn follow_publishers(self: &Arc<Self>) {
-        let mut subscriptions: HashMap<(String, String, String), Result<Subscription, String>> =
-            HashMap::new();
-        let too_many = Err(format!("only the first {MOST} topics are received"));
+        let mut subscriptions = Admitted::new(MOST);
+        // Of the last look.
+        let mut known: HashSet<Token> = HashSet::new();
         loop {
             let state = self.state();
             let is_idle = |state: &mut State| !state.is_over && !state.is_stale;
@@ -86,56 +102,50 @@ impl Follower {
             }
             state.is_stale = false;
             drop(state);
-            let tokens = self.look();
-            for token in tokens.iter().filter(|token| self.wants(token)) {
-                let Some(endpoint) = token.endpoint.as_ref() else {
-                    continue;
-                };
-                let Endpoint {
-                    name,
-                    dds_type,
-                    hash,
-                    ..
-                } = endpoint.clone();
-                let is_full = subscriptions.len() >= MOST;
-                let key = (name, dds_type, hash);
-                let subscription = match subscriptions.get(&key) {
-                    Some(subscription) => subscription,
-                    None if is_full => &too_many,
-                    None => {
-                        let declared = self.subscribe(endpoint, subscriptions.len());
-                        if subscriptions.len() + 1 == MOST {
-                            self.events
-                                .warn(format!("only the first {MOST} topics are received"));
-                        }
-                        subscriptions.entry(key).or_insert(declared)
-                    }
-                };
-                let (topic, node) = (endpoint.name.clone(), token.node_path());
-                self.change(|state| match subscription {
-                    Ok(_) => _ = state.subscribed.insert(Subscribed { topic, node }),
-                    Err(why) if state.refused.len() < MOST_REFUSED => {
-                        let why = why.clone();
-                        state.refused.insert(NotReceived { topic, node, why });
-                    }
-                    Err(_) => {}
-                });
+            let tokens = self.publishers.look();
+            let is_new = |token: &&Token| !known.contains(token) && self.wants(token);
+            let new = tokens.iter().filter(is_new);
+            let taken: Vec<_> = new
+                .filter_map(|token| self.take(token, &mut subscriptions))
+                .collect();
+            if !taken.is_empty() {
+                self.change(|state| taken.into_iter().for_each(|one| state.add(one)));
             }
+            known = tokens.into_iter().collect();
         }
     }
 
-    /// The present tokens, by session and entity, after their publishers have been noted.
-    pub(super) fn look(&self) -> Vec<Token> {
-        let mut tokens = self.graph.tokens();
-        tokens.sort_by(|a, b| (&a.zid, a.entity_id).cmp(&(&b.zid, b.entity_id)));
-        self.publishers().add(&tokens);
-        tokens
-    }
-
-    fn publishers(&self) -> MutexGuard<'_, Publishers> {
-        self.publishers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Subscribes to what a publisher announces, if that was not done for another one.
+    fn take(
+        self: &Arc<Self>,
+        token: &Token,
+        subscriptions: &mut Admitted<SubscriptionKey, Result<Subscription, String>>,
+    ) -> Option<Result<Subscribed, NotReceived>> {
+        let endpoint = token.endpoint.as_ref()?;
+        let Endpoint {
+            name,
+            dds_type,
+            hash,
+            ..
+        } = endpoint.clone();
+        let key = (name, dds_type, hash);
+        let declare = |number| self.subscribe(endpoint, number);
+        let too_many = || format!("only the first {MOST} topics are received");
+        let declared = match subscriptions.admit(key, declare) {
+            Admission::Is(Ok(_)) => Ok(()),
+            Admission::Is(Err(why)) => Err(why.clone()),
+            Admission::Refused { is_first } => {
+                if is_first {
+                    self.events.warn(too_many());
+                }
+                Err(too_many())
+            }
+        };
+        let (topic, node) = (endpoint.name.clone(), token.node_path());
+        Some(match declared {
+            Ok(()) => Ok(Subscribed { topic, node }),
+            Err(why) => Err(NotReceived { topic, node, why }),
+        })
     }
 
     fn wants(&self, token: &Token) -> bool {
@@ -201,7 +211,7 @@ impl Follower {
         let publisher = match attached {
             // Also what this node has sent through its second session.
             Some(attached) if self.endpoints.publishes(&attached.sender) => return,
-            Some(attached) => self.publisher(&attached.sender),
+            Some(attached) => self.publishers.find(&attached.sender),
             None => Publisher::unknown(),
         };
         (self.receive)(Received {
@@ -211,18 +221,6 @@ impl Follower {
             source_time: attached.map(|it| it.unix_nanos),
             payload: bytes_of(sample.payload()),
         });
-    }
-
-    fn publisher(&self, gid: &Gid) -> Publisher {
-        let known = self.publishers().get(gid).cloned();
-        known.unwrap_or_else(|| {
-            // A message may come before this thread's turn to look at the token of its publisher.
-            if self.state().is_stale {
-                self.look();
-            }
-            let found = self.publishers().get(gid).cloned();
-            found.unwrap_or_else(|| Publisher::nameless(gid.0))
-        })
     }
 }
 

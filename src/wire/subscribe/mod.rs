@@ -1,5 +1,6 @@
 //! Receiving what other nodes publish: which topics, by which publishers, and each of their messages.
 
+pub(super) mod admitted;
 pub(super) mod described;
 pub(super) mod follower;
 pub(super) mod publishers;

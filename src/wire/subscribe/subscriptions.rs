@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::follower::{Follower, State};
+use super::publishers::Publishers;
 use super::received::Received;
 use super::which::{NotReceived, Subscribed, Which};
 use crate::ros::{PublishedTopic, Qos, ros_type};
@@ -59,10 +60,10 @@ impl Session {
                 ..State::default()
             }),
             changed: Condvar::new(),
-            publishers: Mutex::default(),
+            publishers: Publishers::new(self.node.graph.clone()),
         });
         // Whoever comes from now on has published nothing before.
-        follower.look();
+        follower.publishers.look();
         let told = Arc::downgrade(&follower);
         self.node.changes.tell(move || match told.upgrade() {
             Some(follower) => {

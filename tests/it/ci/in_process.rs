@@ -424,6 +424,22 @@ fn outputs_are_recorded_digested_and_judged_as_those_of_programs() {
 }
 
 #[test]
+fn one_name_with_several_types_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = notes(&[(0, 10, "a"), (0, 20, "b"), (0, 30, "a")]);
+    let replay = InProcess::of(&bag).record(dir.path().join("out.mcap"));
+    let done = replay.unwrap().run::<InProcessError>(|input, out| {
+        let is_other = input.message.payload[0] == b'b';
+        let type_name = ["test_msgs/msg/A", "test_msgs/msg/B"][usize::from(is_other)];
+        out.publish("/out", type_name, vec![0, 1, 0, 0]);
+        Ok(())
+    });
+    let topics = done.unwrap().sink.finish().topics;
+    let counts = topics.iter().map(|it| (it.messages, it.lost, it.earlier));
+    assert_eq!(counts.collect::<Vec<_>>(), [(2, 0, 0), (1, 0, 0)]);
+}
+
+#[test]
 fn a_file_that_cannot_be_made_is_an_error_and_an_unknown_type_is_said() {
     let bag = notes(&[(0, 10, "a")]);
     let nowhere = InProcess::of(&bag).record("/proc/none/out.mcap");

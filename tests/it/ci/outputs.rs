@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use bagplay::bag::{Bag, Direction, Schema, Selection, StartAt, Topic};
+use bagplay::bag::{Bag, Direction, Schema, Selection, StartAt, Topic, TopicId};
 use bagplay::ci::outputs::{
-    AmentIndex, Arrival, Definitions, OutputOptions, Outputs, OutputsEnd, RecorderOptions, Stamp,
+    AmentIndex, Arrival, Definitions, OutputOptions, Outputs, OutputsEnd, PlayedTopic,
+    RecordInputs, RecorderOptions, Stamp,
 };
-use bagplay::output::{Occasion, Output as _};
+use bagplay::output::{Null, Occasion, Output as _};
 use bagplay::player::Player;
-use bagplay::ros::{Durability, History, Qos, TypeDescription};
+use bagplay::ros::{Durability, History, Qos, Reliability, TypeDescription};
 use bagplay::time::Time;
 use bagplay::wire::{
     NodeDescription, NodeFeed, Played, ServedNode, Session, Subscribed, Which, WireEvent,
@@ -115,6 +116,7 @@ fn start(
     let (tell, told) = bounded(100_000);
     let options = OutputOptions {
         topics: Which::OfOthers,
+        record_with_inputs: None,
         record: file.map(RecorderOptions::new),
         definitions,
     };
@@ -195,6 +197,102 @@ fn outputs_are_recorded_at_the_position_of_playback_with_the_definition_of_their
     assert!(found.type_hash.is_some());
 }
 
+#[test]
+fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
+    let pair = pair();
+    let dir = tempfile::tempdir().unwrap();
+    let [alone, both] = ["outputs.mcap", "both.mcap"].map(|name| dir.path().join(name));
+    let (topic, played) = (stamped(0, "/odom"), stamped(1, "/recorded"));
+    let (mut output, _) = pair
+        .node
+        .advertise(std::slice::from_ref(&topic), None)
+        .unwrap();
+    let (tell, seen) = bounded(10);
+    let position = Arc::new(AtomicI64::new(0));
+    let at = Arc::clone(&position);
+    let place = move || Time::from_nanos(at.load(Ordering::SeqCst));
+    let of_outputs = place.clone();
+    let options = OutputOptions {
+        topics: Which::OfOthers,
+        record: Some(RecorderOptions::new(&alone)),
+        record_with_inputs: Some(RecorderOptions::new(&both)),
+        definitions: Definitions::new([&topic.topic], AmentIndex::default()),
+    };
+    let on_arrival = move |_: &Arrival, stamp| tell.send(stamp).unwrap();
+    let outputs = Outputs::start(
+        &pair.observer,
+        options,
+        move || Some(of_outputs()),
+        on_arrival,
+    )
+    .unwrap();
+    pair.ready(&outputs, &["/odom"]);
+    let qos = Qos {
+        reliability: Reliability::BestEffort,
+        ..Qos::default()
+    };
+    let recorded = Topic {
+        offered_qos: vec![qos],
+        ..played.topic
+    };
+    let inputs = [PlayedTopic {
+        id: TopicId(1),
+        recorded: &recorded,
+        name: "/played",
+    }];
+    let mut both_ways = RecordInputs::new(Null, outputs.input_recorder(), inputs, place);
+    let mut taken = Vec::new();
+    for n in 1..4 {
+        // Played later than it was recorded, as a message that came after later ones is.
+        let at = 100 * i64::from(n);
+        position.store(at, Ordering::SeqCst);
+        let input = message(1, stamped_payload(n, n));
+        both_ways.message(&input, Occasion::Due);
+        // Nobody has chosen it.
+        both_ways.message(&message(7, stamped_payload(n, n)), Occasion::Due);
+        put(&mut output, 0, stamped_payload(n, 10 * n));
+        seen.recv_timeout(PATIENCE).unwrap();
+        taken.push(("/played", at, input.payload));
+        taken.push(("/odom", at, stamped_payload(n, 10 * n)));
+    }
+    let OutputsEnd {
+        topics,
+        recorded: of_outputs,
+        with_inputs,
+        ..
+    } = outputs.finish();
+    assert_eq!(topics.len(), 1, "an input is no output");
+    let (of_outputs, with_inputs) = (of_outputs.unwrap(), with_inputs.unwrap());
+    assert_eq!((of_outputs.messages, with_inputs.messages), (3, 6));
+    assert!(with_inputs.error.is_none() && with_inputs.notes.is_empty());
+    let read = |file: &Path| {
+        let bag = Bag::open(&[file]).unwrap();
+        let all = Selection::all(&bag);
+        let cursor = bag.cursor(&all, StartAt::At(Time::MIN), Direction::Forward);
+        let mut read: Vec<_> = cursor
+            .map(|it| it.unwrap())
+            .map(|it| {
+                let name = bag.topics()[it.topic.index()].name.clone();
+                (name, it.log_time.as_nanos(), it.payload)
+            })
+            .collect();
+        read.sort();
+        (bag, read)
+    };
+    let (bag, found) = read(&both);
+    let mut expected: Vec<_> = taken
+        .into_iter()
+        .map(|(name, at, payload)| (name.to_owned(), at, payload))
+        .collect();
+    expected.sort();
+    assert_eq!(found, expected);
+    let found = bag.topics().iter().find(|it| it.name == "/played").unwrap();
+    assert_eq!(found.offered_qos, [qos]);
+    assert_eq!(found.schema, recorded.schema);
+    expected.retain(|(name, ..)| name == "/odom");
+    assert_eq!(read(&alone).1, expected);
+}
+
 /// A file that takes nothing until somebody reads it; returns its reading end. `begin` is called meanwhile: whoever opens the
 /// other end waits for this one.
 fn slow_disk<T>(path: &Path, begin: impl FnOnce() -> T) -> (std::fs::File, T) {
@@ -222,6 +320,7 @@ fn outputs_that_wait_for_the_disk_are_in_hand_and_hold_no_lock() {
     let (mut disk, outputs) = slow_disk(&path, || {
         let options = OutputOptions {
             topics: Which::OfOthers,
+            record_with_inputs: None,
             record: Some(RecorderOptions {
                 queue_bytes: 1,
                 longest_wait: Duration::from_secs(3600),
@@ -316,6 +415,65 @@ fn a_type_that_nobody_defines_is_said_and_recorded() {
     let bag = Bag::open(&[&path]).unwrap();
     assert_eq!(bag.topics()[0].type_name(), "test_msgs/msg/Stamped");
     assert_eq!(bag.message_count(), Some(1));
+}
+
+/// Messages wait for their definitions, and a gate for stamps: a topic whose definition is at hand waits for nobody.
+#[test]
+fn a_node_that_does_not_answer_delays_no_definition_of_others_and_is_asked_once() {
+    let (observer, _events, endpoint) = router(|_| ());
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.mcap");
+    let recorded = stamped(0, "/recorded");
+    let definitions = Definitions::new([&recorded.topic], AmentIndex::default());
+    let other = peer(&endpoint);
+    let zid = other.zid();
+    let token = |entity: u32, kind: &str, name: &str, dds_type: &str, hash: &str| {
+        let key = format!(
+            "@ros2_lv/0/{zid}/0/{entity}/{kind}/%/%/silent/{name}/{dds_type}/{hash}/::,10:,:,:,,"
+        );
+        other.liveliness().declare_token(key).wait().unwrap()
+    };
+    let service = "type_description_interfaces::srv::dds_::GetTypeDescription_";
+    let hash = |digit: &str| format!("RIHS01_{}", digit.repeat(64));
+    let (keep, kept) = bounded(100);
+    let key = format!("0/silent/get_type_description/{service}/{}", hash("1"));
+    // Whoever keeps a query has not answered it.
+    let queryable = other.declare_queryable(key).complete(true);
+    let _server = queryable
+        .callback(move |query| drop(keep.try_send(query)))
+        .wait()
+        .unwrap();
+    let mut tokens = vec![token(
+        1,
+        "SS",
+        "%silent%get_type_description",
+        service,
+        &hash("1"),
+    )];
+    for number in 2..5 {
+        let (name, dds_type) = (
+            format!("%odd{number}"),
+            format!("test_msgs::msg::dds_::Odd{number}_"),
+        );
+        tokens.push(token(number, "MP", &name, &dds_type, &hash("2")));
+    }
+    tokens.push(token(
+        5,
+        "MP",
+        "%recorded",
+        "test_msgs::msg::dds_::Stamped_",
+        "TypeHashNotSupported",
+    ));
+    until("the tokens", || {
+        observer.graph().tokens().len() == tokens.len()
+    });
+    let (outputs, _seen) = start(&observer, Some(&path), definitions, &Arc::default());
+    let mut undefined = Vec::new();
+    let is_there = outputs.wait_for(&["/recorded".to_owned()], PATIENCE);
+    undefined.extend(outputs.undefined());
+    assert_eq!((is_there, undefined.len()), (vec![], 3), "{undefined:?}");
+    until("the end of the look-up", || outputs.undefined().is_empty());
+    assert_eq!(kept.len(), 1, "asked once, for three types");
 }
 
 #[test]

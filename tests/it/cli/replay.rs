@@ -1,9 +1,13 @@
 //! Runs with verdicts as processes: which exit code each case has. No program under test is needed for these.
 
+use std::fs;
 use std::path::Path;
 
+use bagplay::bag::Bag;
+use bagplay::ci::outputs::file_digest;
 use predicates::prelude::*;
 use predicates::str::contains;
+use serde_json::Value;
 
 use crate::cli::{demo, json, play, play_process, signal};
 use crate::support::patience::until;
@@ -44,6 +48,119 @@ fn damage_of_what_is_played_is_said_and_with_strict_has_the_exit_code_of_a_recor
     assert_eq!(check["reason"], format!("{said} (--strict)"));
     let whole = run(dir.path(), &demo(), &["--strict"]).code(0);
     assert!(!json(&whole.get_output().stdout).to_string().contains(said));
+}
+
+#[test]
+fn played_messages_are_in_the_recording_if_that_is_asked_for_and_change_no_digest() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = |more: &[&str]| {
+        let run = run(dir.path(), &demo(), more).code(0);
+        json(&run.get_output().stdout)
+    };
+    let file = dir.path().join("out.mcap");
+    let without = report(&[]);
+    assert_eq!(Bag::open(&[&file]).unwrap().message_count(), Some(0));
+    let with = report(&["--record-inputs"]);
+    assert_eq!(with["digest"], without["digest"]);
+    assert_eq!(with["files"]["inputs and outputs"], "with-inputs.mcap");
+    let outputs = dir.path().join("run/outputs.mcap");
+    assert_eq!(Bag::open(&[outputs]).unwrap().message_count(), Some(0));
+    let (recorded, played) = (Bag::open(&[&file]).unwrap(), Bag::open(&[demo()]).unwrap());
+    for input in with["inputs"].as_array().unwrap() {
+        let of_input = |bag: &Bag| {
+            let mut topics = bag.topics().iter();
+            let topic = topics.find(|it| input["topic"] == it.name.as_str());
+            let topic = topic.unwrap_or_else(|| panic!("no {input}")).clone();
+            (topic.schema, topic.offered_qos, topic.message_count)
+        };
+        assert_eq!(of_input(&recorded), of_input(&played), "{input}");
+        let (schema, ..) = of_input(&played);
+        assert_eq!(input["type_name"], schema.unwrap().name.as_str());
+    }
+    assert_eq!(
+        recorded.topics().len(),
+        with["inputs"].as_array().unwrap().len()
+    );
+}
+
+#[test]
+fn a_report_says_what_took_effect_what_was_read_and_how_late_messages_were() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["demo.mcap", "golden.mcap"] {
+        fs::copy(demo(), dir.path().join(name)).unwrap();
+    }
+    fs::write(
+        dir.path().join("expect.toml"),
+        "[[expect]]\ntopic = '/none'\ncount = 0\n",
+    )
+    .unwrap();
+    let scenario = "bags = 'demo.mcap'\nrate = 20\nplayback-duration = 2\nexpect = 'expect.toml'\nisolated = true\n\
+                    golden = 'golden.mcap'\n";
+    fs::write(dir.path().join("run.toml"), scenario).unwrap();
+    let report = |words: &[&str]| {
+        let mut play = play();
+        play.env_remove("GITHUB_STEP_SUMMARY")
+            .current_dir(dir.path())
+            .args(words);
+        json(&play.assert().get_output().stdout)
+    };
+    let of_file = report(&[
+        "--scenario",
+        "run.toml",
+        "--run-dir",
+        "run",
+        "--format",
+        "json",
+    ]);
+    let words: Vec<&str> = of_file["effective_command_line"].as_array().unwrap()[1..]
+        .iter()
+        .map(|word| word.as_str().unwrap())
+        .collect();
+    assert!(
+        !words.iter().any(|word| word.starts_with("--scenario")),
+        "{words:?}"
+    );
+    let read = |report: &Value| {
+        let files = report["read_files"].as_array().unwrap().clone();
+        let file = |file: &Value| {
+            let digest = file["xxh3_128"].as_str().unwrap().to_owned();
+            (file["what"].as_str().unwrap().to_owned(), digest)
+        };
+        files.iter().map(file).collect::<Vec<_>>()
+    };
+    let digest = |name: &str| {
+        let file = dir.path().join(name);
+        file_digest(&file, || true).unwrap().unwrap()
+    };
+    let expected = |what: &str, name: &str| (what.to_owned(), digest(name));
+    let [scenario, expect, golden] = [
+        expected("scenario", "run.toml"),
+        expected("expect", "expect.toml"),
+        expected("golden", "golden.mcap"),
+    ];
+    assert_eq!(read(&of_file), [scenario, expect.clone(), golden.clone()]);
+    let lateness = &of_file["lateness"];
+    assert!(lateness["count"].as_u64() > Some(0), "{lateness}");
+    assert!(lateness["max"].as_f64() >= lateness["p50"].as_f64());
+    let versions = of_file["versions"].as_object().unwrap();
+    assert_eq!(versions["bagplay"], env!("CARGO_PKG_VERSION"));
+    assert!(versions["zenoh"].as_str().unwrap().starts_with("1."));
+    // The words are those of a run that does the same.
+    let again = report(&words);
+    assert_eq!(again["inputs"], of_file["inputs"]);
+    assert_eq!(again["checks"], of_file["checks"]);
+    assert_eq!(read(&again), [expect, golden]);
+    let unpaced = report(&[
+        "demo.mcap",
+        "--isolated",
+        "--rate",
+        "max",
+        "--run-dir",
+        "max",
+        "--format",
+        "json",
+    ]);
+    assert!(unpaced["lateness"].is_null(), "nothing was due at a time");
 }
 
 #[test]

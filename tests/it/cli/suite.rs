@@ -21,7 +21,7 @@ for word; do
     shift
 done
 say() {
-    printf '{"name":"run","ended":"%s","exit_code":%s,"checks":[{"name":"a","kind":"run","verdict":"%s","reason":""}]}' \
+    printf '{"schema":1,"name":"run","ended":"%s","exit_code":%s,"checks":[{"name":"a","kind":"run","verdict":"%s","reason":""}]}' \
         "$2" "$1" "$3" >"$report"
     exit "$1"
 }

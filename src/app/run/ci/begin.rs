@@ -20,6 +20,7 @@ use bagplay::time::{Ros, Speed, Time};
 use bagplay::wire::{Session, SourceStamps, Which, WireOptions};
 
 use super::held::System;
+use super::setup::WITH_INPUTS;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::network::Network;
 
@@ -66,6 +67,10 @@ pub(super) fn receive(
     };
     let options = OutputOptions {
         topics,
+        record_with_inputs: args
+            .ci
+            .record_inputs
+            .then(|| RecorderOptions::new(recording.with_file_name(WITH_INPUTS))),
         record: Some(RecorderOptions::new(recording)),
         definitions: Definitions::new(bag.topics(), AmentIndex::of_environment()),
     };

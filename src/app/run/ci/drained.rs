@@ -1,6 +1,6 @@
 //! The drained end of a run: everything that was sent is dealt with.
 
-use bagplay::ci::drive::{Desk, Drained};
+use bagplay::ci::drive::{Desk, Drained, LONGEST_QUIET};
 use bagplay::cli::{Ending, Exit};
 
 use super::setup::Setup;
@@ -40,7 +40,16 @@ pub(super) fn drain(
         ended = fail(under_test, exit, why);
     }
     let has_path_limit = Rules::of_ci(setup.args).path_limit.is_some();
-    if drained == Drained::Whole && has_path_limit && !network.path().is_up {
+    if drained == Drained::Restless {
+        let waited = quiet.saturating_mul(LONGEST_QUIET).as_secs_f64();
+        let note = format!(
+            "outputs kept coming for {waited} s after the last input; those after that are not in the run"
+        );
+        tracing::warn!("{note}");
+        under_test.notes.push(note);
+    }
+    let has_come = matches!(drained, Drained::Whole | Drained::Restless);
+    if has_come && has_path_limit && !network.path().is_up {
         let why = "the connection to the zenoh router was lost before the end of the run";
         ended = fail(under_test, Exit::Failed, why.to_owned());
     }

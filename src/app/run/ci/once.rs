@@ -1,15 +1,16 @@
 //! One run against a program under test: from joining the network to what happened.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Note};
+use bagplay::bag::Bag;
 use bagplay::ci::child::{Child, ChildEnd, ProcessEnds, Program};
 use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
-use bagplay::ci::outputs::{Outputs, OutputsEnd};
-use bagplay::ci::report::{Check, Input, Pacing, SystemRecord};
+use bagplay::ci::outputs::{Outputs, OutputsEnd, PlayedTopic, RecordInputs};
+use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord};
 use bagplay::ci::settle::{Processes, Unprompted};
 use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire, plural};
 use bagplay::player::{Command, Player};
@@ -25,6 +26,7 @@ use super::drained::drain;
 use super::held::System;
 use super::ready::{get_ready, needs_ros};
 use super::reset::{Reset, begin_on_system, is_restless};
+use super::result::sent::{inputs, lateness, miscounted};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -47,6 +49,8 @@ pub(super) struct Happened {
     /// That the recording has another number of messages than it says.
     pub(super) miscounted: Option<String>,
     pub(super) pacing: Pacing,
+    /// How late messages were; `None` if they had no times at which they were due.
+    pub(super) lateness: Option<Spans>,
     pub(super) progress: Progress,
     pub(super) outputs: OutputsEnd,
     /// Who published them.
@@ -138,6 +142,7 @@ fn start<'a>(
         },
         rest: Rest {
             args,
+            bag: setup.bag,
             recording,
             pacing: pacing(args, args.ci.lockstep),
             notes: Vec::new(),
@@ -194,13 +199,14 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     under_test.process_ends = told.unwrap_or_else(never);
     let (start, shift) = (plan.options.entry(), plan.options.clock.shift);
     let topics = driven_topics(setup.bag, &plan);
+    let out = rest.record_inputs(out, &plan, &desk);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
     let (source, reach) = source(setup.bag, &plan, args.time.read_ahead, &player);
     if let Some(ended) = is_restless(setup, &network, &desk, &mut under_test) {
         let reason = under_test.reason.take();
         let happened = rest.finish(plan, &network, &desk, child, (ended, reason));
         drop(governor);
-        shutdown::leave(network, out.into_inner());
+        shutdown::leave(network, out.into_inner().into_inner());
         return Ok(happened);
     }
     let running = player
@@ -244,26 +250,21 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let end = (ended, under_test.reason);
     let happened = rest.finish(plan.clone(), &network, &desk, child, end);
     drop(governor);
-    shutdown::leave(network, out.into_inner());
+    shutdown::leave(network, out.into_inner().into_inner());
     let damaged = report.damaged + setup.bag.damage().len() as u64;
     Ok(Happened {
         unsent_bytes,
+        lateness: lateness(&report, happened.pacing),
         damaged,
         miscounted: miscounted(setup.bag),
         ..happened
     })
 }
 
-/// That a recording has another number of messages than it says.
-fn miscounted(bag: &Bag) -> Option<String> {
-    let is_count = |note: &&Note| matches!(note, Note::Counts { .. });
-    let note = bag.notes().iter().find(is_count);
-    note.map(ToString::to_string)
-}
-
 /// What the end of a run needs of its beginning.
 struct Rest<'a> {
     args: &'a PlayArgs,
+    bag: &'a Bag,
     recording: PathBuf,
     pacing: Pacing,
     notes: Vec<String>,
@@ -312,6 +313,19 @@ impl Rest<'_> {
             .or_exit(Exit::Failed)
     }
 
+    /// Records what is sent, too, if that is asked for.
+    fn record_inputs(&self, out: PlayOutput, plan: &Plan, desk: &Desk) -> RecordInputs<PlayOutput> {
+        let topics = plan.chosen.iter().map(|chosen| PlayedTopic {
+            id: chosen.id,
+            recorded: &self.bag.topics()[chosen.id.index()],
+            name: &chosen.name,
+        });
+        let place = Arc::clone(desk.place());
+        RecordInputs::new(out, self.outputs.input_recorder(), topics, move || {
+            place.get()
+        })
+    }
+
     /// Notes for the reports, which are also logged.
     fn say(&mut self, notes: impl IntoIterator<Item = String>) {
         say(&mut self.notes, notes);
@@ -326,7 +340,7 @@ impl Rest<'_> {
         child: Option<(Program, Child)>,
         (ended, reason): (Ended, Option<String>),
     ) -> Happened {
-        let inputs = inputs(network, &plan);
+        let inputs = inputs(network, &plan, self.bag);
         let publishers = self.outputs.subscribed();
         let outputs = self.outputs.finish();
         let grace = self.args.ci.grace.to_std();
@@ -353,6 +367,7 @@ impl Rest<'_> {
             miscounted: None,
             plan,
             pacing: self.pacing,
+            lateness: None,
             progress: desk.progress(),
             outputs,
             publishers,
@@ -373,19 +388,4 @@ fn say(notes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
         tracing::warn!("{note}");
         notes.push(note);
     }
-}
-
-/// What was sent, by topic.
-fn inputs(network: &Network, plan: &Plan) -> Vec<Input> {
-    let sent = network.topics().into_iter();
-    let sent = sent.filter(|topic| plan.chosen.iter().any(|one| one.name == topic.name));
-    let input = |topic: bagplay::wire::TopicState| Input {
-        type_name: String::new(),
-        messages: topic.sent,
-        bytes: topic.bytes,
-        lost: topic.missed.lost + topic.missed.possibly_lost,
-        subscribers: network.subscriber_nodes(&topic.name),
-        topic: topic.name,
-    };
-    sent.map(input).collect()
 }

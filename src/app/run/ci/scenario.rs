@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use bagplay::ci::suite::scenario::Scenario;
-use bagplay::cli::{Cli, Exit, Given};
+use bagplay::cli::{Cli, Exit, FromScenario, Given};
 use bagplay::untrusted::Foreign;
 
 use crate::app::failure::{Failure, OrExit};
@@ -44,7 +44,12 @@ pub(crate) fn command_line(
     let command = words.split_off(command.unwrap_or(words.len()));
     let words = words.into_iter().chain(given.words).chain(command);
     let program = OsString::from("play");
-    let cli = Cli::read([program].into_iter().chain(words));
+    let words: Vec<OsString> = [program].into_iter().chain(words).collect();
+    let mut cli = Cli::read(words.iter().cloned());
+    if let Ok(cli) = &mut cli {
+        let file = file.to_owned();
+        cli.play.ci.read_from = Some(FromScenario { file, words });
+    }
     cli.map_err(|error| {
         let text = error.to_string();
         let reason = text.lines().next().unwrap_or_default();
@@ -77,6 +82,15 @@ mod tests {
             assert!(ci.lockstep && ci.scenario.is_none());
             assert_eq!((ci.repeat.get(), ci.command.len()), (3, 2));
             assert_eq!(ci.record.as_deref(), Some(Path::new("out/x.mcap")));
+            // What the record of the run has as its equivalent.
+            let from = ci.read_from.unwrap();
+            assert_eq!(from.file, file);
+            let again = Cli::read(from.words).unwrap().play;
+            assert_eq!(again.bags, cli.play.bags);
+            let again = again.ci;
+            assert!(again.lockstep && again.scenario.is_none());
+            assert_eq!((again.repeat, again.command), (ci.repeat, ci.command));
+            assert_eq!(again.record, ci.record);
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bagplay::bag::Bag;
 use bagplay::ci::gates::Burst;
 use bagplay::ci::outputs::file_digest;
-use bagplay::ci::report::RecordedFile;
+use bagplay::ci::report::{ReadFile, RecordedFile};
 use bagplay::cli::{Chosen, Exit, Plan, PlayArgs};
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::Receiver;
@@ -16,6 +16,9 @@ use super::held::System;
 use super::limit::TimeLimit;
 use crate::app::log::LogTarget;
 use crate::app::signals::asked;
+
+/// The recording that has the inputs beside the outputs.
+pub(super) const WITH_INPUTS: &str = "with-inputs.mcap";
 
 /// What all repetitions of a run have in common.
 #[derive(Debug)]
@@ -31,6 +34,7 @@ pub(super) struct Setup<'a> {
     /// The longest bursts of the topics for which they were counted last: repetitions play the same.
     pub(super) bursts: RefCell<Option<(Vec<Chosen>, Vec<Burst>)>>,
     recordings: OnceCell<Vec<RecordedFile>>,
+    read_files: OnceCell<Vec<ReadFile>>,
 }
 
 impl<'a> Setup<'a> {
@@ -51,6 +55,7 @@ impl<'a> Setup<'a> {
             time_limit: TimeLimit::start(args.ci.timeout),
             bursts: RefCell::default(),
             recordings: OnceCell::new(),
+            read_files: OnceCell::new(),
         }
     }
 
@@ -62,14 +67,42 @@ impl<'a> Setup<'a> {
 
     /// The files that are played, with their digests: those that were not computed before a signal are missing.
     pub(super) fn recordings(&self) -> Vec<RecordedFile> {
-        if let Some(known) = self.recordings.get() {
+        let bags = self.args.bags.iter();
+        self.once(&self.recordings, || {
+            bags.flat_map(|bag| self.files(bag)).collect()
+        })
+    }
+
+    /// What else decides about the result, as it was when this was called first: a reference may be replaced later.
+    pub(super) fn read_files(&self) -> Vec<ReadFile> {
+        let ci = &self.args.ci;
+        let scenario = ci.read_from.iter().map(|from| ("scenario", &from.file));
+        let expect = ci.expect.iter().map(|file| ("expect", file));
+        let golden = ci.golden.iter().map(|file| ("golden", file));
+        let rules = ci.golden_rules.iter().map(|file| ("golden-rules", file));
+        let all = scenario.chain(expect).chain(golden).chain(rules);
+        // A reference that is to be made is not there yet.
+        let all = all.filter(|(_, file)| file.exists());
+        let named = |(what, path): (&str, &PathBuf)| {
+            let files = self.files(path).into_iter();
+            let named = files.map(|file| ReadFile {
+                what: what.to_owned(),
+                file,
+            });
+            named.collect::<Vec<_>>()
+        };
+        self.once(&self.read_files, || all.flat_map(named).collect())
+    }
+
+    /// Computes something once, unless a signal keeps it from being whole.
+    fn once<T: Clone>(&self, cell: &OnceCell<T>, compute: impl FnOnce() -> T) -> T {
+        if let Some(known) = cell.get() {
             return known.clone();
         }
-        let bags = self.args.bags.iter();
-        let found: Vec<_> = bags.flat_map(|bag| self.files(bag)).collect();
+        let found = compute();
         if self.stopped().is_none() {
             // Nobody else has set it.
-            let _ = self.recordings.set(found.clone());
+            let _ = cell.set(found.clone());
         }
         found
     }

@@ -1,6 +1,6 @@
 //! The report of a suite: files, the summary of a GitHub job, and what is printed.
 
-use bagplay::ci::report::{RunRecord, to_text};
+use bagplay::ci::report::{Reported, RunRecord, to_text};
 use bagplay::cli::Format;
 use serde::Serialize;
 
@@ -28,7 +28,8 @@ pub(super) fn write(
     files: &ReportTargets,
     format: Format,
 ) -> Result<(), Failure> {
-    let written = files.write(&suite.runs, suite);
+    let reported = Reported::of_suite(&suite.runs, &suite.suite);
+    let written = files.write(reported, suite);
     match format {
         Format::Text => stdout::page(&to_text(&suite.runs))?,
         Format::Json => stdout::json(suite)?,

@@ -12,7 +12,7 @@ use mcap::write::NoSeek;
 use mcap::{Compression, McapError, WriteOptions, Writer};
 
 use crate::ci::outputs::arrival::Arrival;
-use crate::ci::outputs::definitions::Definition;
+use crate::ci::outputs::define::Definition;
 use crate::ros::{PublishedTopic, Qos};
 use crate::untrusted::Foreign;
 

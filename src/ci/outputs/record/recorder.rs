@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::file::{RecordError, RecordingFile};
 use super::queue::{Queue, size_of};
 use crate::ci::outputs::arrival::Arrival;
-use crate::ci::outputs::definitions::{Definition, Known};
+use crate::ci::outputs::define::{Definition, Known};
 use crate::ros::PublishedTopic;
 use crate::untrusted::Foreign;
 
@@ -293,16 +293,14 @@ impl Writing {
     fn add_topic(&mut self, first: &Arrival, definition: &Definition) {
         let topic = &first.topic;
         self.recorded.notes.extend(definition.note.clone());
-        let added = match self.file.as_mut() {
-            Some(file) => file.add_topic(topic, definition),
-            None => return,
-        };
-        let writable = match added {
-            Ok(channel) => Writable::Channel(channel),
-            Err(error) => {
+        let file = self.file.as_mut();
+        let writable = match file.map(|file| file.add_topic(topic, definition)) {
+            Some(Ok(channel)) => Writable::Channel(channel),
+            Some(Err(error)) => {
                 self.recorded.notes.push(error.to_string());
                 Writable::Refused
             }
+            None => Writable::Refused,
         };
         self.topics.insert(topic.number, writable);
     }
@@ -379,4 +377,46 @@ fn too_late(first: &Arrival) -> Arc<Definition> {
 )]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ros::{Publisher, Qos};
+    use crate::time::Time;
+
+    #[test]
+    fn after_the_end_of_the_file_a_topic_without_definition_is_said_once() {
+        let known = Known::default();
+        let mut writing = Writing {
+            file: None,
+            known: known.clone(),
+            topics: HashMap::new(),
+            unflushed: HashMap::new(),
+            recorded: Recorded::default(),
+        };
+        let arrival = Arrival {
+            topic: Arc::new(PublishedTopic {
+                number: 0,
+                name: "/late".to_owned(),
+                type_name: "test_msgs/msg/Unknown".to_owned(),
+                type_hash: None,
+                qos: Qos::default(),
+            }),
+            position: Time::ZERO,
+            publisher: Publisher::unknown(),
+            sequence: None,
+            source_time: None,
+            payload: vec![0; 8].into(),
+        };
+        known.add(0, (*too_late(&arrival)).clone());
+        for _ in 0..100 {
+            writing.take(arrival.clone(), now());
+        }
+        let Recorded {
+            notes, unrecorded, ..
+        } = writing.finish();
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert_eq!(unrecorded, BTreeMap::from([("/late".to_owned(), 100)]));
+    }
 }

@@ -112,6 +112,9 @@ pub(super) fn facts(run: &RunRecord) -> Markup {
                     (fact("Played", &html! { (timestamp(from)) " – " (timestamp(to)) }))
                 }
                 (fact("Paced by", &html! { (run.pacing.word()) }))
+                @if let Some(lateness) = &run.lateness {
+                    (fact("Lateness", &html! { (count(lateness.count)) " messages, " (distribution(lateness)) }))
+                }
                 @if let Some(settling) = &run.settling {
                     (fact("Settling", &html! { (count(settling.count)) " times, " (distribution(settling)) }))
                 }
@@ -131,6 +134,12 @@ pub(super) fn facts(run: &RunRecord) -> Markup {
                     (fact("Recording", &html! {
                         (shortened(&file.name, 500)) ", " (bytes(file.bytes))
                         @if let Some(digest) = &file.xxh3_128 { br; code { (shown(digest)) } }
+                    }))
+                }
+                @for read in run.read_files.iter().take(MOST) {
+                    (fact(&shortened(&read.what, 100), &html! {
+                        (shortened(&read.file.name, 500)) ", " (bytes(read.file.bytes))
+                        @if let Some(digest) = &read.file.xxh3_128 { br; code { (shown(digest)) } }
                     }))
                 }
                 (fact("Command", &html! { code { (shortened(&run.command_line.join(" "), 2000)) } }))

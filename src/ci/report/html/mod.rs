@@ -18,13 +18,15 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::overall::{Outcome, title};
-use super::record::RunRecord;
+use super::record::Reported;
+use super::units::shown;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The page. Runs beyond 5,000 are only counted.
-pub fn to_html(runs: &[RunRecord]) -> String {
+pub fn to_html<'a>(reported: impl Into<Reported<'a>>) -> String {
+    let Reported { runs, suite: of } = reported.into();
     let outcome = Outcome::of_all(runs);
     let (name, body) = match runs {
         [run] => (title(run), run::page(run)),
@@ -49,6 +51,9 @@ pub fn to_html(runs: &[RunRecord]) -> String {
             }
             body class=(outcome.overall.word()) {
                 (body)
+                @if let Some(digest) = of {
+                    footer { p.hint { "Digest of the case list: " code { (shown(digest)) } } }
+                }
                 script nonce=(nonce) { (PreEscaped(SCRIPT)) }
             }
         }

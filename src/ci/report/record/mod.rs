@@ -3,14 +3,16 @@
 mod exit;
 mod number;
 mod output;
+mod reported;
 mod run;
 mod system;
 
 pub use exit::{Exit, ExitClass};
 pub use number::Series;
 pub use output::{OutputPublisher, OutputTopic, Unreceived};
+pub use reported::Reported;
 pub use run::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
-    Pacing, RecordedFile, Repeated, RunRecord, Spans, UnpromptedThread,
+    Pacing, ReadFile, RecordedFile, Repeated, RunRecord, Spans, UnpromptedThread,
 };
 pub use system::SystemRecord;

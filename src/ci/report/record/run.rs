@@ -24,12 +24,18 @@ pub struct RunRecord {
     pub host: Host,
     /// The words of the command line.
     pub command_line: Vec<String>,
+    /// The words of a command line that repeats the run without the scenario: everything that took effect and is not a default.
+    pub effective_command_line: Vec<String>,
+    /// The versions that are known of this program and of what it is built with, by name.
+    pub versions: BTreeMap<String, String>,
     /// When the run began, in nanoseconds since the epoch.
     pub began_unix_ns: i64,
     /// How long it took.
     pub took_ms: f64,
     /// What was played.
     pub recordings: Vec<RecordedFile>,
+    /// What else was read that decides about the result, and that was there before the run.
+    pub read_files: Vec<ReadFile>,
     /// The first and the last time that was played.
     pub played_ns: Option<(i64, i64)>,
     /// What was sent, by topic.
@@ -40,6 +46,8 @@ pub struct RunRecord {
     pub unreceived: Vec<Unreceived>,
     /// How the run waited for the system under test.
     pub pacing: Pacing,
+    /// How late messages were sent; `None` if nothing was due at a time: the run went at the speed of the system under test.
+    pub lateness: Option<Spans>,
     /// The gates.
     pub gates: Vec<GateRecord>,
     /// How long settling took.
@@ -119,6 +127,17 @@ pub struct RecordedFile {
     pub bytes: u64,
     /// XXH3-128 of its bytes, in hexadecimal digits; `None`: not computed.
     pub xxh3_128: Option<String>,
+}
+
+/// A file that was read beside the recordings.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReadFile {
+    /// What it is, by the flag that names it: `scenario`, `expect`, `golden` or `golden-rules`.
+    pub what: String,
+    /// The file.
+    #[serde(flatten)]
+    pub file: RecordedFile,
 }
 
 /// A topic that was sent.

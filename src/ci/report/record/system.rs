@@ -52,10 +52,13 @@ impl SystemRecord {
             let _ = write!(text, "; the clock jumps from {from} to {to}");
         }
         if self.outputs_before > 0 {
-            let messages = self.outputs_before;
+            let (messages, verb) = match self.outputs_before {
+                1 => ("1 message".to_owned(), "is"),
+                more => (format!("{more} messages"), "are"),
+            };
             let _ = write!(
                 text,
-                "; {messages} messages that came before that are no outputs"
+                "; {messages} that came before the run had begun {verb} not among its outputs"
             );
         }
         text

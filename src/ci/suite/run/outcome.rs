@@ -8,12 +8,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::case_process::{CaseProcess, Ending, RunFiles};
-use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord, Verdict};
+use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord, Verdict, read_run};
 use crate::ci::suite::scenario::Case;
 use crate::untrusted::Foreign;
 
-/// The longest report that is read, in bytes.
-const LONGEST: u64 = 200 << 20;
 /// How much of the end of a log is kept, in bytes and in lines.
 const TAIL: u64 = 8 << 10;
 const TAIL_LINES: usize = 20;
@@ -140,19 +138,10 @@ fn has_failed(record: &RunRecord) -> bool {
 }
 
 fn read(file: &Path) -> Result<RunRecord, String> {
-    let opened = File::open(file).map_err(|_| "it has written no report".to_owned())?;
-    let mut text = Vec::new();
-    opened
-        .take(LONGEST)
-        .read_to_end(&mut text)
-        .map_err(|error| format!("its report cannot be read: {error}"))?;
-    let record: RunRecord =
-        serde_json::from_slice(&text).map_err(|error| format!("its report is none: {error}"))?;
-    // Every field may be missing, so any object would do.
-    if record.name.is_empty() && record.checks.is_empty() {
-        return Err("its report is about nothing".into());
+    if !file.exists() {
+        return Err("it has written no report".to_owned());
     }
-    Ok(record)
+    read_run(file).map_err(|error| format!("its report cannot be used: {error}"))
 }
 
 fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &str) -> RunRecord {

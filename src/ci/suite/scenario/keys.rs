@@ -251,6 +251,11 @@ pub const FLAG_KEYS: &[Key] = &[
     key("rate", Shape::Value, "The rate, or `max`"),
     key("read-ahead", Shape::Value, "As the flag"),
     key("record", Shape::Written, "Where the outputs are recorded"),
+    key(
+        "record-inputs",
+        Shape::Switch,
+        "Have the played messages in the recording, too",
+    ),
     key("record-topics", Shape::List, "The topics that are recorded"),
     key("regex", Shape::Value, "As the flag"),
     key("remap", Shape::List, "Topics with other names: `/a:=/b`"),

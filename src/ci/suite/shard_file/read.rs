@@ -1,15 +1,14 @@
 //! [`ShardFile`]: the file of a shard, read back.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::lines::{End, Header, Line, SCHEMA};
-use crate::ci::report::RunRecord;
+use crate::ci::report::{LONGEST, LineRead, RunRecord, bounded_line};
 use crate::untrusted::{Foreign, open_file};
 
-/// The longest line, in bytes, and the most lines.
-const LONGEST: u64 = 256 << 20;
+/// The most lines.
 const MOST: usize = 1_000_000;
 
 /// The file of a shard.
@@ -75,18 +74,17 @@ pub(in crate::ci::suite) fn read_lines(file: &Path) -> Result<ShardFile, ShardFi
     let opened = open_file(file).map_err(|error| refuse(error.to_string()))?;
     let mut lines = BufReader::new(opened);
     let (mut header, mut runs, mut end) = (None, Vec::new(), None);
+    let mut text = Vec::new();
     for number in 1_usize.. {
         let at = |reason: &str| refuse(format!("line {number}: {reason}"));
-        let mut text = Vec::new();
-        let read = lines.by_ref().take(LONGEST).read_until(b'\n', &mut text);
-        read.map_err(|error| at(&error.to_string()))?;
-        if text.is_empty() {
-            break;
-        }
-        let is_whole = text.ends_with(b"\n");
-        if number > MOST || (!is_whole && text.len() as u64 == LONGEST) {
-            return Err(at("the file is too long"));
-        }
+        let read = bounded_line(&mut lines, &mut text, LONGEST);
+        let is_whole = match read.map_err(|error| at(&error.to_string()))? {
+            LineRead::End => break,
+            LineRead::TooLong => return Err(at("the file is too long")),
+            _ if number > MOST => return Err(at("the file is too long")),
+            LineRead::Whole => true,
+            LineRead::Cut => false,
+        };
         match serde_json::from_slice(&text) {
             Ok(_) if end.is_some() => return Err(at("nothing follows the end")),
             Ok(Line::Suite(first)) if number == 1 => {

@@ -1,12 +1,14 @@
 //! [`Lines`]: values as lines of JSON, of limited length.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest line, in bytes.
+use crate::ci::report::{LineRead, bounded_line};
+
+/// The longest line, in bytes: no records of runs are among them.
 const LONGEST: u64 = 4 << 20;
 
 /// The values that a reader gives, a line each. It ends where the reader does, and after an error.
@@ -30,11 +32,11 @@ impl<R: Read, T: DeserializeOwned> Lines<R, T> {
             return Ok(None);
         };
         let mut line = Vec::new();
-        reader.take(LONGEST).read_until(b'\n', &mut line)?;
-        if line.is_empty() {
-            return Ok(None);
+        match bounded_line(reader, &mut line, LONGEST)? {
+            LineRead::End => Ok(None),
+            LineRead::TooLong => Err(io::ErrorKind::FileTooLarge.into()),
+            LineRead::Whole | LineRead::Cut => Ok(serde_json::from_slice(&line)?),
         }
-        Ok(serde_json::from_slice(&line)?)
     }
 }
 

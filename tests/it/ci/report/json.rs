@@ -135,12 +135,12 @@ fn a_line_without_an_end_is_not_read_to_its_end() {
     sparse.set_len(1 << 30).unwrap();
     let error = read_runs(&file).unwrap_err().to_string();
     assert!(
-        error.ends_with("long.ndjson:1: longer than the 67108864 bytes that are read"),
+        error.ends_with("long.ndjson:1: longer than the 268435456 bytes that are read"),
         "{error}"
     );
     let error = read_run(&file).unwrap_err().to_string();
     assert!(
-        error.ends_with("longer than the 67108864 bytes that are read"),
+        error.ends_with("longer than the 268435456 bytes that are read"),
         "{error}"
     );
     sparse.set_len(1 << 40).unwrap();

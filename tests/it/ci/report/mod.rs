@@ -7,8 +7,8 @@ mod markdown;
 mod text;
 
 use bagplay::ci::report::{
-    Check, Ended, Happened, Kind, Moment, RunRecord, Verdict, read_run, to_html, to_junit,
-    to_markdown, to_text,
+    Check, Ended, Happened, Kind, Moment, ReadFile, RecordedFile, Reported, RunRecord, Spans,
+    Verdict, read_run, to_html, to_junit, to_markdown, to_text,
 };
 use serde_json::Value;
 
@@ -201,4 +201,71 @@ fn no_number_is_too_large_for_any_report() {
 fn is_clean(text: &str) -> bool {
     let is_bad = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{ffff}');
     !text.contains(is_bad)
+}
+
+/// A report says of which cases it is, so that two of them can be told to be of one suite.
+#[test]
+fn every_report_of_a_suite_has_the_digest_of_its_case_list() {
+    let digest = "00c0ffee00b7d85e6310fe92c47ab0d1";
+    for runs in [vec![passed()], vec![passed(), failed()]] {
+        let of_suite = Reported::of_suite(&runs, digest);
+        let junit = |reported| String::from_utf8(to_junit::<'_>(reported).unwrap()).unwrap();
+        let with: [String; 3] = [
+            junit(of_suite),
+            to_markdown(of_suite, 1 << 20),
+            to_html(of_suite),
+        ];
+        let without = [
+            junit(Reported::from(&runs)),
+            to_markdown(&runs, 1 << 20),
+            to_html(&runs),
+        ];
+        for (with, without) in with.iter().zip(&without) {
+            assert!(with.contains(digest), "{with}");
+            assert!(!without.contains(digest) && !without.contains("case list"));
+        }
+        let property = format!("<property name=\"suite\" value=\"{digest}\"/>");
+        assert_eq!(with[0].matches(&property).count(), runs.len());
+    }
+}
+
+#[test]
+fn what_was_read_and_how_late_messages_were_is_in_the_reports() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect();
+    let digest = "0ddba11000000000000000000000cafe";
+    let mut run = RunRecord {
+        command_line: words("play --scenario run.toml"),
+        effective_command_line: words("play a.mcap --rate=2"),
+        versions: [("zenoh".to_owned(), "9.8.7".to_owned())].into(),
+        lateness: Some(Spans {
+            count: 12,
+            p50: 0.25,
+            p99: 1.5,
+            max: 2.5,
+        }),
+        ..passed()
+    };
+    run.read_files = vec![ReadFile {
+        what: "expect".to_owned(),
+        file: RecordedFile {
+            name: "expect.toml".to_owned(),
+            bytes: 7,
+            xxh3_128: Some(digest.to_owned()),
+        },
+    }];
+    let junit = String::from_utf8(to_junit(&[run.clone()]).unwrap()).unwrap();
+    for (name, value) in [
+        ("effective_command_line", "play a.mcap --rate=2"),
+        ("lateness", "p50 0.250 ms, p99 1.50 ms, max 2.50 ms"),
+        ("version.zenoh", "9.8.7"),
+        (
+            "expect",
+            &format!("expect.toml (7 bytes, XXH3-128 {digest})"),
+        ),
+    ] {
+        let property = format!("<property name=\"{name}\" value=\"{value}\"/>");
+        assert!(junit.contains(&property), "{property}: {junit}");
+    }
+    assert!(to_html(&[run.clone()]).contains(digest));
+    assert!(to_markdown(&[run], 1 << 20).contains("| lateness | p50 0.250 ms"));
 }

@@ -63,6 +63,7 @@ fn each_end_of_a_run_becomes_a_record() {
         ("lie", "lie"),
         ("broken", "broken"),
         ("empty", "empty"),
+        ("newer", "newer"),
         ("usage", "nothing-known"),
         ("unreadable", "silent 3"),
         ("gate", "silent 4"),
@@ -71,13 +72,18 @@ fn each_end_of_a_run_becomes_a_record() {
         ("variable", "variable"),
     ]);
     let (finished, records) = run(&runner(&place), &cases, &never());
-    assert_eq!((finished.why, finished.cases), (Why::Complete, 11));
+    assert_eq!((finished.why, finished.cases), (Why::Complete, 12));
     let expected = [
         ("pass", 0, ""),
         ("fail", 5, ""),
         ("lie", 1, "play ended with exit code 0, but its report"),
-        ("broken", 1, "its report is none"),
-        ("empty", 1, "its report is about nothing"),
+        ("newer", 1, "its schema is 99"),
+        ("broken", 1, "its report cannot be used: "),
+        (
+            "empty",
+            1,
+            "it has no `schema`: not a record of this program",
+        ),
         (
             "usage",
             2,

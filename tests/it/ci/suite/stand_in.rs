@@ -29,6 +29,7 @@ case $2 in
     fail) say 5 complete failed d ;;
     lie) say 0 complete failed d ;;
     broken) printf '{"name' >"$report"; exit 0 ;;
+    newer) printf '{"schema":99,"name":"of play"}' >"$report"; exit 0 ;;
     empty) printf '{}' >"$report"; exit 0 ;;
     silent) echo "no report from here"; exit "$3" ;;
     crash) kill -SEGV $$ ;;

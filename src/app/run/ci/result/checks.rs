@@ -1,7 +1,8 @@
 //! The checks of a run itself: the program under test, the gates, what was played, and what was received.
 //!
 //! What is [failed](Verdict::Failed) is a verdict on the system under test. Where something is in the way of a verdict, the check
-//! is an [error](Verdict::Error): damage of the recording, and messages that were lost on either way.
+//! is an [error](Verdict::Error): outputs that were lost on their way here, and damage because of which nothing was played. With
+//! `--strict`, any damage is one, and so are inputs that were lost.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,8 @@ pub(in crate::app::run::ci) fn checks(args: &PlayArgs, happened: &Happened) -> V
     let all = child.into_iter().chain(reset).chain(gates);
     let all = all.chain(of_recording(args, happened));
     let all = all.chain([of_run(args, happened)]);
-    all.chain(of_outputs(args, happened)).collect()
+    let all = all.chain(of_outputs(args, happened));
+    all.chain(of_inputs(happened)).collect()
 }
 
 fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
@@ -188,6 +190,19 @@ fn of_outputs(args: &PlayArgs, happened: &Happened) -> Option<Check> {
         None if args.time.strict && sum(|it| it.earlier.max(it.repeated)) > 0 => {
             format!("not every message came once: {said} (--strict)")
         }
+        None => return Some(Check::passed(Kind::Run, name)),
+    };
+    Some(Check::new(Kind::Run, name, Verdict::Error, reason))
+}
+
+/// What is missing of the recording with inputs and outputs.
+fn of_inputs(happened: &Happened) -> Option<Check> {
+    let recorded = happened.outputs.with_inputs.as_ref()?;
+    let name = "the inputs are recorded";
+    let left_out: u64 = recorded.unrecorded.values().sum();
+    let reason = match &recorded.error {
+        Some(error) => error.to_string(),
+        None if left_out > 0 => format!("{} messages could not be recorded", count(left_out)),
         None => return Some(Check::passed(Kind::Run, name)),
     };
     Some(Check::new(Kind::Run, name, Verdict::Error, reason))

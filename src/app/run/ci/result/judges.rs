@@ -17,7 +17,7 @@ use bagplay::untrusted::{Foreign, read_text};
 
 use crate::app::failure::{Failure, OrExit};
 use crate::app::run::ci::once::Happened;
-use crate::app::run::ci::setup::Setup;
+use crate::app::run::ci::setup::{Setup, WITH_INPUTS};
 
 /// The name of the check that a recording can be judged at all.
 const READABLE: &str = "the outputs can be read";
@@ -270,6 +270,7 @@ pub(in crate::app::run::ci) fn judge_repetitions(
     // The others are equal to one that is kept.
     for path in runs.unneeded() {
         let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(path.with_file_name(WITH_INPUTS));
     }
 }
 
@@ -291,6 +292,10 @@ pub(in crate::app::run::ci) fn name_kept_outputs(
     if let Some(kept) = own.next().and_then(|group| group.runs.first()) {
         let name = folder.relative(&kept.outputs);
         record.files.insert("outputs".into(), name);
+        let both = kept.outputs.with_file_name(WITH_INPUTS);
+        if let Some(name) = record.files.get_mut("inputs and outputs") {
+            *name = folder.relative(&both);
+        }
     }
 }
 

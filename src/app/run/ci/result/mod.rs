@@ -5,3 +5,4 @@ pub(super) mod judges;
 pub(super) mod record;
 pub(super) mod repetitions;
 pub(super) mod reports;
+pub(super) mod sent;

@@ -1,8 +1,9 @@
 //! What happened in a run as a record for the reports.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bagplay::ci::gates::{GateRule, Matching, Tally};
 use bagplay::ci::isolation::RunFolder;
@@ -13,12 +14,13 @@ use bagplay::ci::report::{
 use bagplay::ci::settle::Unprompted;
 use bagplay::cli::{Ending, PlayArgs};
 use bagplay::untrusted::Foreign;
+use bagplay::wire::zenoh_version;
 
 use super::checks::checks;
 use super::judges;
 use crate::app::run::ci::held::System;
 use crate::app::run::ci::once::Happened;
-use crate::app::run::ci::setup::Setup;
+use crate::app::run::ci::setup::{Setup, WITH_INPUTS};
 
 /// How many lines of each of its files a program under test is quoted with.
 const TAIL: usize = 40;
@@ -26,7 +28,10 @@ const TAIL: usize = 40;
 /// When a run began, and how long it took.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::app::run::ci) struct Span {
+    /// For people.
     began: SystemTime,
+    /// For spans: the time of the system may be set meanwhile.
+    from: Instant,
 }
 
 impl Span {
@@ -34,6 +39,7 @@ impl Span {
     pub(in crate::app::run::ci) fn begin() -> Self {
         Self {
             began: SystemTime::now(),
+            from: Instant::now(),
         }
     }
 
@@ -43,7 +49,7 @@ impl Span {
     }
 
     fn millis(self) -> f64 {
-        self.began.elapsed().unwrap_or_default().as_secs_f64() * 1e3
+        self.from.elapsed().as_secs_f64() * 1e3
     }
 }
 
@@ -91,16 +97,21 @@ pub(in crate::app::run::ci) fn record(
         repetition,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         host: host(),
-        command_line: std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
+        effective_command_line: match &args.ci.read_from {
+            Some(from) => texts(from.words.iter().cloned()),
+            None => texts(std::env::args_os()),
+        },
+        command_line: texts(std::env::args_os()),
+        versions: versions(),
         began_unix_ns: span.unix_ns(),
         recordings: setup.recordings(),
+        read_files: setup.read_files(),
         played_ns: Some((range.start().as_nanos(), range.stop().as_nanos())),
         inputs: happened.inputs.clone(),
         outputs: happened.outputs.topics.clone(),
         unreceived,
         pacing: happened.pacing,
+        lateness: happened.lateness,
         gates: gates.collect(),
         settling: (happened.progress.settling.count() > 0)
             .then(|| happened.progress.settling.summary()),
@@ -125,6 +136,11 @@ pub(in crate::app::run::ci) fn record(
     record.folder = Foreign::path(folder.path()).to_string();
     let outputs = folder.relative(&happened.recording);
     record.files.insert("outputs".into(), outputs);
+    if happened.outputs.with_inputs.is_some() {
+        let file = happened.recording.with_file_name(WITH_INPUTS);
+        let file = folder.relative(&file);
+        record.files.insert("inputs and outputs".into(), file);
+    }
     if happened.child.is_some() {
         let held = system.map(System::held);
         let stdout = held.map_or_else(|| folder.stdout(), |held| held.stdout.clone());
@@ -142,6 +158,20 @@ pub(in crate::app::run::ci) fn record(
 pub(in crate::app::run::ci) fn name(args: &PlayArgs) -> String {
     let stem = args.bags.first().and_then(|bag| bag.file_stem());
     stem.map_or_else(|| "run".to_owned(), |it| it.to_string_lossy().into_owned())
+}
+
+fn texts(words: impl Iterator<Item = OsString>) -> Vec<String> {
+    let texts = words.map(|word| word.to_string_lossy().into_owned());
+    texts.collect()
+}
+
+fn versions() -> BTreeMap<String, String> {
+    let known = [
+        ("bagplay", env!("CARGO_PKG_VERSION")),
+        ("zenoh", zenoh_version()),
+    ];
+    let known = known.map(|(name, version)| (name.to_owned(), version.to_owned()));
+    known.into()
 }
 
 fn host() -> Host {

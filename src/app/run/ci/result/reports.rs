@@ -7,6 +7,7 @@ use bagplay::cli::{Exit, Format, OutputArgs, PlayArgs};
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::stdout;
 use crate::app::reports::{ReportTargets, Target};
+use crate::app::run::ci::setup::WITH_INPUTS;
 
 /// Where the results of a run go.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Results {
     ) -> Result<(), Failure> {
         let records = std::slice::from_ref(record);
         let copied = match &self.recording {
-            Some(target) => target.copy(&first_outputs(args, folder)),
+            Some(target) => target.copy(&first_recording(args, folder)),
             None => Ok(()),
         };
         let written = self.reports.write(records, record);
@@ -56,11 +57,16 @@ impl Results {
     }
 }
 
-/// The outputs of the only run, or of the first one.
-fn first_outputs(args: &PlayArgs, folder: &RunFolder) -> std::path::PathBuf {
-    if args.ci.repeat.get() > 1 {
-        folder.file("run-1").join("outputs.mcap")
+/// The recording of the only run, or of the first one.
+fn first_recording(args: &PlayArgs, folder: &RunFolder) -> std::path::PathBuf {
+    let name = if args.ci.record_inputs {
+        WITH_INPUTS
     } else {
-        folder.file("outputs.mcap")
+        "outputs.mcap"
+    };
+    if args.ci.repeat.get() > 1 {
+        folder.file("run-1").join(name)
+    } else {
+        folder.file(name)
     }
 }

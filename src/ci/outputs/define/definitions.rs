@@ -40,6 +40,23 @@ impl Definitions {
         }
     }
 
+    /// Looks up a topic without asking anybody: in the recording, then in installed packages. `None`: it is in neither.
+    pub fn find_here(
+        &self,
+        topic: &PublishedTopic,
+        offers: impl FnOnce() -> Vec<Qos>,
+    ) -> Option<Definition> {
+        let found = self
+            .in_recording(topic)
+            .or_else(|_| self.in_packages(topic));
+        found.ok().map(|schema| Definition {
+            stamp: HeaderStamp::of(&schema),
+            schema: Some(schema),
+            offers: offers(),
+            note: None,
+        })
+    }
+
     /// Looks up a topic; `described` asks the nodes that publish it. A definition whose hash is not the published one is not
     /// used: messages would be misread.
     pub fn find(
@@ -59,11 +76,8 @@ impl Definitions {
                     .map_err(|problem| problems.push(problem))
             })
             .or_else(|()| {
-                let found = self.installed.find(&topic.type_name);
-                found
-                    .map_err(|error| format!("installed packages: {error}"))
-                    .and_then(|schema| checked(schema, topic, "installed packages"))
-                    .map_err(|problem| problems.push(problem))
+                let found = self.in_packages(topic);
+                found.map_err(|problem| problems.push(problem))
             })
             .ok();
         let note = schema.is_none().then(|| {
@@ -80,6 +94,13 @@ impl Definitions {
             offers,
             note,
         }
+    }
+
+    fn in_packages(&self, topic: &PublishedTopic) -> Result<Schema, String> {
+        let found = self.installed.find(&topic.type_name);
+        found
+            .map_err(|error| format!("installed packages: {error}"))
+            .and_then(|schema| checked(schema, topic, "installed packages"))
     }
 
     fn in_recording(&self, topic: &PublishedTopic) -> Result<Schema, String> {

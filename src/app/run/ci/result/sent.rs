@@ -1,0 +1,49 @@
+//! What was sent in a run, and how well.
+
+use bagplay::bag::{Bag, Note};
+use bagplay::ci::report::{Input, Pacing, Spans};
+use bagplay::cli::Plan;
+use bagplay::player::Report;
+use bagplay::time::Duration;
+use bagplay::wire::TopicState;
+
+use crate::app::network::Network;
+
+/// What was sent, by topic.
+pub(in crate::app::run::ci) fn inputs(network: &Network, plan: &Plan, bag: &Bag) -> Vec<Input> {
+    let sent = network.topics().into_iter();
+    let sent = sent.filter(|topic| plan.chosen.iter().any(|one| one.name == topic.name));
+    let input = |topic: TopicState| Input {
+        type_name: topic
+            .ids
+            .first()
+            .and_then(|id| bag.topics().get(id.index()))
+            .map_or_else(String::new, |topic| topic.type_name().to_owned()),
+        messages: topic.sent,
+        bytes: topic.bytes,
+        lost: topic.missed.lost + topic.missed.possibly_lost,
+        subscribers: network.subscriber_nodes(&topic.name),
+        topic: topic.name,
+    };
+    sent.map(input).collect()
+}
+
+/// How late messages were sent. In lockstep they have no times of their own, whatever the rate.
+pub(in crate::app::run::ci) fn lateness(report: &Report, pacing: Pacing) -> Option<Spans> {
+    let is_timed = matches!(pacing, Pacing::Time | Pacing::Gates);
+    let lateness = &report.lateness;
+    let millis = |span: Duration| span.as_secs_f64() * 1e3;
+    (is_timed && lateness.messages() > 0).then(|| Spans {
+        count: lateness.messages(),
+        p50: millis(lateness.quantile(0.5)),
+        p99: millis(lateness.quantile(0.99)),
+        max: millis(lateness.max()),
+    })
+}
+
+/// That a recording has another number of messages than it says.
+pub(in crate::app::run::ci) fn miscounted(bag: &Bag) -> Option<String> {
+    let is_count = |note: &&Note| matches!(note, Note::Counts { .. });
+    let note = bag.notes().iter().find(is_count);
+    note.map(ToString::to_string)
+}

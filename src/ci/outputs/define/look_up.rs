@@ -1,0 +1,93 @@
+//! [`LookUp`]: finds the definitions of topics as they appear.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender};
+
+use super::definitions::{Definition, Definitions, Known};
+use crate::bag::Schema;
+use crate::ros::PublishedTopic;
+use crate::untrusted::Foreign;
+use crate::wire::{CallError, DescribeError, Subscriptions, TypeDescriptions};
+
+/// How long a node may take to describe one of its types.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Looks up the definitions of topics as they appear.
+#[derive(Clone)]
+pub(in crate::ci::outputs) struct LookUp {
+    pub(in crate::ci::outputs) known: Known,
+    pub(in crate::ci::outputs) subscriptions: Arc<Subscriptions>,
+    pub(in crate::ci::outputs) definitions: Definitions,
+}
+
+impl LookUp {
+    /// Looks where nobody has to be waited for. Gives the other topics away.
+    pub(in crate::ci::outputs) fn work(self, ask: &Sender<Arc<PublishedTopic>>) {
+        let mut done = 0;
+        while let Some(topics) = self.subscriptions.wait_for_topics(done) {
+            for topic in &topics[done..] {
+                let offers = || self.subscriptions.offers(topic);
+                match self.definitions.find_here(topic, offers) {
+                    Some(found) => self.found(topic, found),
+                    // The other thread ends after this one.
+                    None => drop(ask.send(Arc::clone(topic))),
+                }
+            }
+            done = topics.len();
+        }
+    }
+
+    /// Asks the nodes that publish topics, one topic after the other. At the end nobody is asked any more.
+    pub(in crate::ci::outputs) fn ask(
+        self,
+        descriptions: &TypeDescriptions,
+        topics: &Receiver<Arc<PublishedTopic>>,
+    ) {
+        let mut silent = HashSet::new();
+        for topic in topics {
+            let asked = self.ask_nodes(&topic, descriptions, &mut silent);
+            let offers = self.subscriptions.offers(&topic);
+            let found = self.definitions.find(&topic, || asked, offers);
+            self.found(&topic, found);
+        }
+    }
+
+    fn found(&self, topic: &PublishedTopic, found: Definition) {
+        self.known.add(topic.number, found);
+        self.subscriptions.look_again();
+    }
+
+    /// `silent` are the nodes that have not answered: none of them is asked again.
+    fn ask_nodes(
+        &self,
+        topic: &PublishedTopic,
+        descriptions: &TypeDescriptions,
+        silent: &mut HashSet<String>,
+    ) -> Result<Schema, String> {
+        let hash = topic.type_hash.as_ref().ok_or("it has no type hash")?;
+        let mut problem = "it is gone".to_owned();
+        for node in self.subscriptions.nodes(topic) {
+            if self.subscriptions.is_over() {
+                break;
+            }
+            let name = Foreign::text(&node);
+            if silent.contains(&node) {
+                problem = format!("{name}: it has not answered about another type");
+                continue;
+            }
+            match descriptions.ask(&node, &topic.type_name, hash, DESCRIBE_LIMIT) {
+                Ok(schema) => return Ok(schema),
+                Err(error) => {
+                    problem = format!("{name}: {error}");
+                    if matches!(error, DescribeError::Call(CallError::NoAnswer(_))) {
+                        silent.insert(node);
+                    }
+                }
+            }
+        }
+        Err(problem)
+    }
+}

@@ -1,0 +1,127 @@
+//! [`RecordInputs`]: an output that records what it passes on, into the file that has the outputs of the system under test, too.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::arrival::Arrival;
+use super::define::{Definition, Known};
+use super::record::Intake;
+use crate::bag::{Message, Topic, TopicId};
+use crate::output::{Delivery, Occasion, Output};
+use crate::ros::{PublishedTopic, Publisher};
+use crate::time::{Ros, Segment, Time};
+
+/// The numbers of inputs among all topics of a recording: those of outputs begin with 0, and there are fewer.
+const FIRST_NUMBER: usize = 1 << 30;
+
+/// Where inputs are recorded.
+#[derive(Clone, Debug)]
+pub struct InputRecorder {
+    pub(super) intake: Intake,
+    pub(super) known: Known,
+}
+
+/// A topic that is played.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayedTopic<'a> {
+    /// It in the recording.
+    pub id: TopicId,
+    /// The same.
+    pub recorded: &'a Topic,
+    /// Its name on the network.
+    pub name: &'a str,
+}
+
+/// Passes everything on to another output, and records the messages that it has taken: with the time at which they were played.
+pub struct RecordInputs<O> {
+    inner: O,
+    intake: Option<Intake>,
+    /// By the index of the recorded topic.
+    topics: Vec<Option<Arc<PublishedTopic>>>,
+    position: Box<dyn Fn() -> Time<Ros> + Send>,
+}
+
+impl<O> RecordInputs<O> {
+    /// Around `inner`; without a recorder it only passes on. `position` is where playback is while a message is passed on.
+    pub fn new<'a>(
+        inner: O,
+        recorder: Option<InputRecorder>,
+        topics: impl IntoIterator<Item = PlayedTopic<'a>>,
+        position: impl Fn() -> Time<Ros> + Send + 'static,
+    ) -> Self {
+        let mut by_index = Vec::new();
+        for PlayedTopic { id, recorded, name } in topics {
+            let Some(InputRecorder { known, .. }) = &recorder else {
+                break;
+            };
+            let index = id.index();
+            let offers = &recorded.offered_qos;
+            let topic = PublishedTopic {
+                number: FIRST_NUMBER + index,
+                name: name.to_owned(),
+                type_name: recorded.type_name().to_owned(),
+                type_hash: recorded.type_hash.clone(),
+                qos: offers.first().copied().unwrap_or_default(),
+            };
+            let definition = Definition {
+                schema: recorded.schema.clone(),
+                stamp: None,
+                offers: offers.clone(),
+                note: None,
+            };
+            known.add(topic.number, definition);
+            if by_index.len() <= index {
+                by_index.resize(index + 1, None);
+            }
+            by_index[index] = Some(Arc::new(topic));
+        }
+        Self {
+            inner,
+            intake: recorder.map(|recorder| recorder.intake),
+            topics: by_index,
+            position: Box::new(position),
+        }
+    }
+
+    /// The other output.
+    pub fn into_inner(self) -> O {
+        self.inner
+    }
+}
+
+impl<O: Output> Output for RecordInputs<O> {
+    fn segment(&mut self, segment: &Segment) {
+        self.inner.segment(segment);
+    }
+
+    fn clock(&mut self, time: Time<Ros>) {
+        self.inner.clock(time);
+    }
+
+    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        let delivery = self.inner.message(message, occasion);
+        let topic = self.topics.get(message.topic.index()).cloned().flatten();
+        if let (Some(intake), Some(topic), Delivery::Sent) = (&self.intake, topic, delivery) {
+            intake.add(Arrival {
+                topic,
+                position: (self.position)(),
+                publisher: Publisher::unknown(),
+                sequence: Some(message.sequence.into()),
+                source_time: Some(message.publish_time.as_nanos()),
+                payload: message.payload.clone(),
+            });
+            // As for outputs: what waits for the disk is limited.
+            intake.wait_for_room();
+        }
+        delivery
+    }
+}
+
+impl<O: fmt::Debug> fmt::Debug for RecordInputs<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordInputs")
+            .field("inner", &self.inner)
+            .field("intake", &self.intake)
+            .finish_non_exhaustive()
+    }
+}
