@@ -4,6 +4,7 @@
 //! wait for slow subscribers.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::clock::clock_topic::Clock;
 use super::dialect::dialects::Dialect;
@@ -19,6 +20,9 @@ use super::publish::drain::{Drained, drain};
 use super::publish::wire_output::WireOutput;
 use super::rmw_zenoh::graph::Graph;
 use super::rmw_zenoh::node::{Node, NodeName};
+
+/// How long the present tokens may take to arrive when the network is joined.
+const TOKENS_PATIENCE: Duration = Duration::from_millis(50);
 
 /// A zenoh session. It is also a ROS node once it publishes or follows its first ROS topic; a session that only
 /// puts on plain keys is not a node. Dropping the session closes it.
@@ -44,7 +48,7 @@ impl Session {
         let connection = Connection::open(options, &environment, &events)?;
         let node = Node::new(&connection.zenoh, domain, name, options, &events)?;
         if connection.is_answered() {
-            node.settle();
+            node.settle(TOKENS_PATIENCE);
         }
         Ok(Self { node, connection })
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
@@ -193,9 +194,9 @@ impl Node {
         })
     }
 
-    /// Waits a moment for the tokens that are there already.
-    pub(crate) fn settle(&self) {
-        settle(&self.zenoh, self.token.domain);
+    /// Waits for the tokens that are there already, `patience` at most.
+    pub(crate) fn settle(&self, patience: Duration) {
+        settle(&self.zenoh, self.token.domain, patience);
     }
 
     /// Puts this node on the ROS graph, unless it is there already.

@@ -73,20 +73,19 @@ pub(crate) fn watch_tokens(
 }
 
 /// Waits a moment for the present tokens to arrive, because decisions made directly afterwards (Humble or not)
-/// need them. Ends as soon as all connected sessions have answered, after 50 ms at most.
-pub(crate) fn settle(session: &zenoh::Session, domain: u32) {
-    const PATIENCE: Duration = Duration::from_millis(50);
+/// need them. Ends as soon as all connected sessions have answered, after `patience` at most.
+pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) {
     // With a callback, because zenoh's own channel holds 256 replies and hangs with more.
     let (alive, done) = sync_channel::<()>(0);
     let get = session
         .liveliness()
         .get(format!("@ros2_lv/{domain}/**"))
-        .timeout(PATIENCE)
+        .timeout(patience)
         .callback(move |_| _ = &alive)
         .wait();
     if get.is_ok() {
         // Nothing is ever sent: the channel closes after the last answer.
-        if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
             tracing::debug!("some sessions have not sent their liveliness tokens yet");
         }
     }

@@ -17,6 +17,9 @@ use crate::wire::session::Session;
 
 /// How long routers have to tell what they know.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// How long all sessions have to tell which players they know: one of several would be taken for the only one if others were
+/// still to come. A session that does not answer, because its process was stopped, is waited for so long.
+const ALL_PATIENCE: Duration = Duration::from_millis(500);
 /// How many names are taken from them.
 const MOST_NAMES: usize = 1000;
 
@@ -37,7 +40,7 @@ impl Session {
         if graph.players().is_empty() {
             return Vec::new();
         }
-        self.node.settle();
+        self.node.settle(ALL_PATIENCE);
         graph.players()
     }
 
