@@ -1,6 +1,5 @@
 //! `play BAG…`: a run from opening to summary.
 
-use std::convert::identity;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use bagplay::cli::{Ending, Exit, Format, Hints, OutputArgs, Plan, PlayArgs, Summ
 use bagplay::player::{Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
 use bagplay::untrusted::{Foreign, read_start};
+use bagplay::wire::WireOptions;
 
 use super::open_bag;
 #[cfg(feature = "tui")]
@@ -41,7 +41,11 @@ pub(crate) fn run(
     plan.options.when_done = interface.when_done(args);
 
     let rules = Rules::of(args);
-    let mut network = Network::join(&args.wire, identity)?;
+    let adapt = |options| WireOptions {
+        source_stamps: args.ci.source_stamp.into(),
+        ..options
+    };
+    let mut network = Network::join(&args.wire, adapt)?;
     let signals = receive_signals()?;
     begin(&network, rules, &mut plan)?;
     let hints = Hints::new(args, &plan, bag.topics());

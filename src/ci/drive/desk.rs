@@ -43,7 +43,7 @@ pub(super) struct Shared {
 
 /// How many moments of a run are kept.
 const MOST_MOMENTS: usize = 8192;
-/// How many questions that were given up are kept.
+/// How many questions that were given up are kept, besides the first one of each rule.
 const MISSED_KEPT: usize = 100;
 /// How many times as long as outputs have to be silent a run waits for that at its end.
 pub const LONGEST_QUIET: u32 = 25;
@@ -122,7 +122,7 @@ impl Desk {
     }
 
     /// A message of this topic has come, and its stamp cannot be read: the run fails if a gate goes by it.
-    pub fn is_unstamped(&self, topic: &str, type_name: &str) {
+    pub fn fail_unstamped(&self, topic: &str, type_name: &str) {
         let mut state = self.state();
         let rule = state.ledger.needs_stamps_of(topic).map(ToString::to_string);
         if let Some(rule) = rule.filter(|_| !state.has_failed()) {
@@ -272,6 +272,8 @@ impl Desk {
     pub(super) fn sent(&self, may_wait: bool) {
         let now = (self.0.now)();
         let mut state = self.state();
+        // What came while this was sent says nothing of how long the processes take.
+        state.unsettled = None;
         state.stir(now, None);
         let waits = may_wait && state.lockstep && !state.has_failed();
         state.sender = if waits {
@@ -326,7 +328,8 @@ impl Desk {
         let now = (self.0.now)();
         while let Some(missed) = state.ledger.overdue(now) {
             state.became(Happened::Miss, missed.rule, missed.question, now);
-            if state.missed.len() < MISSED_KEPT {
+            let is_first = state.ledger.missed(missed.rule) == 1;
+            if is_first || state.missed.len() < MISSED_KEPT {
                 state.missed.push(missed.clone());
             }
             let is_failure = match state.on_miss {

@@ -116,7 +116,7 @@ impl<O: Output> Output for Driven<O> {
         self.desk.sends(at, |asking| {
             asking.reached(time);
             for span in ticks.reached(at) {
-                asking.tick(span, at);
+                asking.tick(span, at, time);
             }
         });
         self.inner.clock(time);
@@ -137,10 +137,13 @@ impl<O: Output> Output for Driven<O> {
         if self.desk.is_muted(&topic.name) {
             return Delivery::Dropped;
         }
+        let shift = self.shift;
         self.desk.sends(at, |asking| {
             if asks {
                 let stamp = topic.stamp.and_then(|it| it.read(&message.payload));
-                asking.message(&topic.name, message.key.time, stamp);
+                let log_time = message.key.time;
+                let shown = log_time.saturating_add(shift);
+                asking.message(&topic.name, log_time, shown, stamp);
             }
         });
         let delivery = self.inner.message(message, occasion);

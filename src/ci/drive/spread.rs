@@ -89,6 +89,7 @@ mod tests {
         assert_eq!(spread.until(), None);
         let log_time = Time::from_millis(0);
         let question = Question {
+            shown: Time::ZERO,
             log_time,
             stamp: None,
             asked_at: at(10),

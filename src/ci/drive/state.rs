@@ -195,8 +195,14 @@ pub(super) struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// A message of this topic is sent.
-    pub(super) fn message(&mut self, topic: &str, log_time: Time<Ros>, stamp: Option<Time<Ros>>) {
+    /// A message of this topic is sent. `shown` is what the clock shows at its log time.
+    pub(super) fn message(
+        &mut self,
+        topic: &str,
+        log_time: Time<Ros>,
+        shown: Time<Ros>,
+        stamp: Option<Time<Ros>>,
+    ) {
         let state = &mut *self.state;
         let moment = state.moment(Happened::Input, log_time, self.now, topic);
         state.timeline.add(moment);
@@ -204,6 +210,7 @@ impl Asking<'_> {
         let question = Question {
             log_time,
             stamp,
+            shown,
             asked_at,
         };
         self.state.ledger.asked(topic, question);
@@ -220,11 +227,12 @@ impl Asking<'_> {
         self.state.ledger.reached(time);
     }
 
-    /// The clock makes a step by this much.
-    pub(super) fn tick(&mut self, tick: Duration, log_time: Time<Ros>) {
+    /// The clock makes a step by this much, and then shows `shown`.
+    pub(super) fn tick(&mut self, tick: Duration, log_time: Time<Ros>, shown: Time<Ros>) {
         let question = Question {
             log_time,
             stamp: None,
+            shown,
             asked_at: self.now,
         };
         self.state.ledger.ticked(tick, question);

@@ -81,7 +81,7 @@ impl Desk {
         };
         let (unsettled, waited) = self.unsettled();
         if let Some(since) = unsettled.filter(|it| it.outputs > 0 && waited > settlement.limit()) {
-            self.is_restless(since, waited);
+            self.fail_restless(since, waited);
             return false;
         }
         match settlement.wait(waited.to_std(), slice, || self.state().stirred) {
@@ -122,7 +122,7 @@ impl Desk {
     }
 
     /// The processes have not settled for so long, because they publish something again and again.
-    fn is_restless(&self, since: UnsettledSince, took: Duration) {
+    fn fail_restless(&self, since: UnsettledSince, took: Duration) {
         self.fail(Trouble::Restless {
             topic: since.topic,
             messages: since.outputs,
@@ -141,6 +141,68 @@ mod tests {
     use crate::ci::gates::{Ledger, Limits};
     use crate::player::Player;
     use crate::time::Time;
+
+    #[test]
+    fn outputs_that_come_while_something_is_sent_do_not_count_for_the_limit() {
+        let limits = Limits {
+            in_flight: 1,
+            within: Duration::from_secs(5),
+        };
+        let drive = Drive {
+            ledger: Ledger::new(Vec::new(), limits),
+            on_miss: OnMiss::Fail,
+            lockstep: true,
+            start: Time::from_secs(0),
+            is_held: false,
+        };
+        let (player, millis) = (Player::new(), Arc::new(AtomicI64::new(0)));
+        let read = Arc::clone(&millis);
+        let (desk, _troubles) = Desk::new(drive, player.gates(), move || {
+            Time::from_millis(read.load(Ordering::Relaxed))
+        });
+        desk.sends(Time::from_secs(0), |_| ());
+        desk.answered("/out", None);
+        // The put blocks for a minute.
+        millis.fetch_add(60_000, Ordering::Relaxed);
+        desk.sent(false);
+        let (since, waited) = desk.unsettled();
+        assert_eq!((since.unwrap().outputs, waited), (0, Duration::ZERO));
+        assert_eq!(desk.next_task(), Task::Settle);
+    }
+
+    #[test]
+    fn of_each_rule_the_first_question_that_was_given_up_is_kept() {
+        let limits = Limits {
+            in_flight: 1,
+            within: Duration::from_secs(1),
+        };
+        let rules = ["/a -> /x", "/b -> /y"].map(|rule| rule.parse().unwrap());
+        let drive = Drive {
+            ledger: Ledger::new(rules.into(), limits),
+            on_miss: OnMiss::Count(u64::MAX),
+            lockstep: false,
+            start: Time::from_secs(0),
+            is_held: false,
+        };
+        let (player, millis) = (Player::new(), Arc::new(AtomicI64::new(0)));
+        let read = Arc::clone(&millis);
+        let (desk, _troubles) = Desk::new(drive, player.gates(), move || {
+            Time::from_millis(read.load(Ordering::Relaxed))
+        });
+        let at = Time::from_secs(0);
+        for topic in ["/a"; 150].into_iter().chain(["/b"; 2]) {
+            desk.sends(at, |asking| asking.message(topic, at, at, None));
+            desk.sent(false);
+            millis.fetch_add(2000, Ordering::Relaxed);
+            desk.give_up_overdue(&mut desk.state());
+        }
+        let progress = desk.progress();
+        let missed: Vec<u64> = progress.tallies.iter().map(|it| it.missed).collect();
+        assert_eq!(missed, [150, 2]);
+        let kept = |rule| progress.missed.iter().filter(move |it| it.rule == rule);
+        assert_eq!((kept(0).count(), kept(1).count()), (100, 1));
+        assert_eq!(kept(1).next().map(|missed| missed.number), Some(0));
+    }
 
     #[test]
     fn outputs_that_keep_coming_do_not_start_the_limit_anew() {
@@ -198,7 +260,7 @@ mod tests {
             }
         }
         let (since, waited) = desk.unsettled();
-        desk.is_restless(since.unwrap(), waited);
+        desk.fail_restless(since.unwrap(), waited);
         let said = "the program under test has not settled after 100.0ms: 10 messages came meanwhile, the last one of /flood";
         assert_eq!(troubles.try_recv().unwrap().to_string(), said);
     }

@@ -109,6 +109,7 @@ impl Ledger {
 
     fn ask(&mut self, question: Question, is_for: impl Fn(&Trigger) -> bool) {
         self.reached(question.log_time);
+        self.reached(question.shown);
         if let Some(stamp) = question.stamp {
             self.reached(stamp);
         }
@@ -291,6 +292,7 @@ mod tests {
         Question {
             log_time: stamp(0),
             stamp: Some(stamp(millis)),
+            shown: stamp(0),
             asked_at: at(asked),
         }
     }
@@ -345,10 +347,11 @@ mod tests {
         assert_eq!(tally(&ledger).unrequested, 2);
         ledger.answered("/a", Some(stamp(20)), at(2));
         assert_eq!(tally(&ledger).answered, 2);
-        // Without a stamp the log time counts.
+        // Without a stamp the clock counts.
         let unstamped = Question {
-            log_time: stamp(40),
+            log_time: stamp(4),
             stamp: None,
+            shown: stamp(40),
             asked_at: at(3),
         };
         ledger.asked("/in", unstamped);
@@ -356,6 +359,30 @@ mod tests {
         assert!(!ledger.is_drained());
         ledger.answered("/a", Some(stamp(40)), at(5));
         assert!(ledger.is_drained());
+    }
+
+    #[test]
+    fn by_stamp_several_messages_that_are_not_older_may_be_wanted() {
+        let mut ledger = ledger(&["/in -> /a, /b x2 by stamp"]);
+        ledger.asked("/in", question(10, 0));
+        ledger.asked("/in", question(20, 0));
+        for (topic, millis, answered) in [
+            ("/a", 9, 0),
+            ("/a", 10, 0),
+            ("/a", 20, 0),
+            ("/b", 20, 0),
+            ("/b", 9, 0),
+            ("/b", 10, 1),
+            ("/b", 20, 1),
+            // More of one output do not replace another.
+            ("/b", 20, 1),
+            ("/a", 20, 2),
+        ] {
+            ledger.answered(topic, Some(stamp(millis)), at(1));
+            assert_eq!(tally(&ledger).answered, answered, "{topic} {millis}");
+        }
+        assert!(ledger.is_drained());
+        assert_eq!(tally(&ledger).unrequested, 3);
     }
 
     #[test]
@@ -463,6 +490,34 @@ mod tests {
     }
 
     proptest! {
+        /// By stamp, a question is answered when it has had as many messages as the rule says that are not older.
+        #[test]
+        fn by_stamp_each_question_gets_as_many_messages_as_it_wants(
+            steps in prop::collection::vec((any::<bool>(), 0..20_i64), 0..100),
+            times in 1..4_usize,
+        ) {
+            let mut ledger = ledger(&[&format!("/in -> /a x{times} by stamp")]);
+            // Every stamp is one that a node may know.
+            ledger.reached(stamp(20));
+            let mut open: Vec<(i64, usize)> = Vec::new();
+            let mut answered = 0;
+            for (is_question, millis) in steps {
+                if is_question {
+                    ledger.asked("/in", question(millis, 0));
+                    open.push((millis, 0));
+                } else {
+                    ledger.answered("/a", Some(stamp(millis)), at(1));
+                    let wanting = open.iter_mut().filter(|(from, _)| *from <= millis);
+                    wanting.for_each(|(_, had)| *had += 1);
+                }
+                let before = open.len();
+                open.retain(|(_, had)| *had < times);
+                answered += before - open.len();
+                prop_assert_eq!(tally(&ledger).answered, answered as u64);
+                prop_assert_eq!(ledger.is_drained(), open.is_empty());
+            }
+        }
+
         /// However questions and answers mix: every question is open, answered or given up, and an answer is never used
         /// for two questions.
         #[test]

@@ -11,7 +11,7 @@
 //! let limits = Limits { in_flight: 1, within: Duration::from_secs(5) };
 //! let mut ledger = Ledger::new(vec![rule], limits);
 //! let (stamp, now) = (Time::from_secs(10), Time::from_millis(1));
-//! ledger.asked("/points", Question { log_time: stamp, stamp: Some(stamp), asked_at: now });
+//! ledger.asked("/points", Question { log_time: stamp, stamp: Some(stamp), shown: stamp, asked_at: now });
 //! assert!(!ledger.is_open());
 //! ledger.answered("/odom", Some(stamp), Time::from_millis(4));
 //! assert!(ledger.is_open());

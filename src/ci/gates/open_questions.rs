@@ -10,15 +10,18 @@ use crate::time::{Ros, Steady, Time};
 pub struct Question {
     /// Its time in the recording.
     pub log_time: Time<Ros>,
-    /// Its `header.stamp`; `None` if its type has none: then its log time counts.
+    /// Its `header.stamp`; `None` if its type has none.
     pub stamp: Option<Time<Ros>>,
+    /// What the clock shows at its log time: the two differ if the clock starts at another time. It counts where there is no
+    /// stamp, because nodes take the time of their messages from the clock.
+    pub shown: Time<Ros>,
     /// When it was sent.
     pub asked_at: Time<Steady>,
 }
 
 impl Question {
     fn stamp(&self) -> Time<Ros> {
-        self.stamp.unwrap_or(self.log_time)
+        self.stamp.unwrap_or(self.shown)
     }
 }
 
@@ -92,8 +95,8 @@ impl OpenQuestions {
             Matching::Stamp => {
                 let stamp = stamp?;
                 let mut answered = wanting.filter(|(question, _)| question.stamp() <= stamp);
-                *answered.next()?.1 = 0;
-                answered.for_each(|(_, left)| *left = 0);
+                *answered.next()?.1 -= 1;
+                answered.for_each(|(_, left)| *left -= 1);
             }
         }
         let is_done = |open: &Open| open.missing.iter().all(|left| *left == 0);

@@ -17,7 +17,7 @@ pub struct GateRule {
     pub trigger: Trigger,
     /// The topics that answer; each of them has to.
     pub outputs: Vec<String>,
-    /// How many messages of each of them are an answer, at least 1; with [`Matching::Stamp`] always 1.
+    /// How many messages of each of them are an answer, at least 1.
     pub times: u32,
     /// Which messages answer which question.
     pub matching: Matching,
@@ -40,7 +40,7 @@ pub enum Matching {
     /// Questions are answered in the order in which they were asked.
     #[default]
     Count,
-    /// A message answers all questions whose stamp is not later than its own `header.stamp`, unless that is later than
+    /// A message counts for all questions whose stamp is not later than its own `header.stamp`, unless that is later than
     /// everything that was sent.
     Stamp,
 }
@@ -137,13 +137,8 @@ fn parse_conditions(words: &[&str], rule: &mut GateRule) -> Result<(), &'static 
             }
         }
     }
-    match (rule.matching, times) {
-        (Matching::Stamp, Some(_)) => Err("with `by stamp` one message answers: xN has no meaning"),
-        (_, times) => {
-            rule.times = times.unwrap_or(1);
-            Ok(())
-        }
-    }
+    rule.times = times.unwrap_or(1);
+    Ok(())
 }
 
 fn parse_trigger(text: &str) -> Result<Trigger, &'static str> {
@@ -217,6 +212,13 @@ mod tests {
             ..simple
         };
         assert_eq!(rule("/points -> /odom by stamp"), by_stamp);
+        let both = GateRule {
+            times: 2,
+            ..by_stamp
+        };
+        for text in ["/points -> /odom x2 by stamp", "points->odom by stamp x2"] {
+            assert_eq!(rule(text), both);
+        }
         let tick = rule("tick 20ms -> /cmd_vel");
         assert_eq!(tick.trigger, Trigger::Tick(millis(20)));
         // A topic may have this name.
@@ -229,6 +231,7 @@ mod tests {
             "/points -> /odom",
             "/points -> /odom, /map x3 within 1.5s",
             "tick 0.02s -> /cmd_vel by stamp within 0.25s",
+            "/points -> /odom, /map x2 by stamp within 0.25s",
         ] {
             assert_eq!(rule(text).to_string(), text);
         }
@@ -251,7 +254,7 @@ mod tests {
             ("/points -> /odom x2 x2", "each once"),
             ("/points -> /odom by time", "followed by `stamp`"),
             ("/points -> /odom by stamp by stamp", "each once"),
-            ("/points -> /odom by stamp x2", "has no meaning"),
+            ("/points -> /odom x2 by stamp x2", "each once"),
             ("/points -> /odom within", "followed by a span"),
             ("/points -> /odom within -1s", "more than zero"),
             ("/points -> /odom within nanms", "more than zero"),

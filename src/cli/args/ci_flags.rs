@@ -13,6 +13,7 @@ use super::when::parse_span;
 use crate::ci::drive::OnMiss;
 use crate::ci::gates::GateRule;
 use crate::time::Duration;
+use crate::wire::SourceStamps;
 
 /// A run against programs under test, with verdicts.
 #[derive(Args, Clone, Debug)]
@@ -38,7 +39,7 @@ pub struct CiArgs {
         hide_short_help = true
     )]
     pub pid: Vec<u32>,
-    /// With --lockstep: the folder of a control group whose processes run already
+    /// With --lockstep: the folder of a control group whose processes run already (instead of CMD)
     #[arg(
         long,
         value_name = "DIR",
@@ -154,6 +155,15 @@ pub enum SourceStamp {
     Log,
 }
 
+impl From<SourceStamp> for SourceStamps {
+    fn from(stamp: SourceStamp) -> Self {
+        match stamp {
+            SourceStamp::Wall => Self::Wall,
+            SourceStamp::Log => Self::Log,
+        }
+    }
+}
+
 impl CiArgs {
     /// Whether any of these flags makes this a run with verdicts.
     pub fn is_any(&self) -> bool {
@@ -189,6 +199,12 @@ impl CiArgs {
             return Some(
                 "--lockstep waits for a program under test, and there is none: name its command line after `--`, or \
                  processes that run with --pid or --cgroup",
+            );
+        }
+        if self.cgroup.is_some() && !self.command.is_empty() {
+            return Some(
+                "--cgroup names all processes under test, and a program after `--` is not in that control group: give one of \
+                 both, or --pid beside the program",
             );
         }
         if self.isolated && (!self.pid.is_empty() || self.cgroup.is_some()) {

@@ -395,13 +395,71 @@ fn answers_without_stamps_fail_a_run_whose_gate_needs_them() {
         is_held: false,
     };
     let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
-    desk.is_unstamped("/other", "std_msgs/msg/String");
+    desk.fail_unstamped("/other", "std_msgs/msg/String");
     assert!(troubles.try_recv().is_err());
-    desk.is_unstamped("/out", "std_msgs/msg/String");
+    desk.fail_unstamped("/out", "std_msgs/msg/String");
     let said = troubles.try_recv().unwrap().to_string();
     let expected = "gate `/a -> /out by stamp` goes by stamp, but /out (std_msgs/msg/String) has no header.stamp";
     assert!(said.starts_with(expected), "{said}");
     assert!(!player.gates().closed().is_open());
+}
+
+/// The stamps of nodes are times of the clock, which may start at another time than the recording.
+#[test]
+fn a_question_without_a_stamp_is_answered_by_what_the_clock_shows() {
+    let player = Player::new();
+    let now = player.transport();
+    let limits = Limits {
+        in_flight: 1,
+        within: Duration::from_secs(60),
+    };
+    let rules = ["/a -> /out by stamp", "tick 20ms -> /out by stamp"];
+    let rules: Vec<GateRule> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    let drive = Drive {
+        ledger: Ledger::new(rules.clone(), limits),
+        on_miss: OnMiss::Fail,
+        lockstep: false,
+        start: ros(1000),
+        is_held: false,
+    };
+    let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
+    let topics = NAMES.map(|name| {
+        Some(DrivenTopic {
+            name: name.to_owned(),
+            stamp: None,
+        })
+    });
+    // The clock starts at 0.
+    let shift = -span(1000);
+    let start = ros(1000);
+    let mut out = Driven::new(
+        Recording(|_| {}),
+        desk.clone(),
+        topics.into(),
+        &rules,
+        start,
+        shift,
+    );
+    let is_open = || player.gates().closed().is_open();
+    let answered = || -> Vec<u64> {
+        let tallies = desk.progress().tallies.into_iter();
+        tallies.map(|tally| tally.answered).collect()
+    };
+    out.clock(ros(0));
+    out.clock(ros(20));
+    assert!(!is_open());
+    desk.answered("/out", Some(ros(19)));
+    assert!(!is_open(), "a stamp from before the step");
+    desk.answered("/out", Some(ros(20)));
+    assert!(is_open());
+    assert_eq!(answered(), [0, 1]);
+    out.message(&messages(&[1030])[0], Occasion::Due);
+    assert!(!is_open());
+    desk.answered("/out", Some(ros(29)));
+    assert!(!is_open(), "a stamp from before the message");
+    desk.answered("/out", Some(ros(30)));
+    assert!(is_open());
+    assert_eq!(answered(), [1, 1]);
 }
 
 #[test]

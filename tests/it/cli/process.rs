@@ -40,7 +40,7 @@ fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn usage_errors_end_with_2_and_name_the_mistake() {
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 14] = [
         (&["--rate", "0"], "rate 0 is not between 0.001 and 1000"),
         (&["--rate", "fast"], "rate `fast` is not a number between"),
         (
@@ -68,6 +68,10 @@ fn usage_errors_end_with_2_and_name_the_mistake() {
         (
             &["--log-file", "/no/such/folder/log"],
             "/no/such/folder/log",
+        ),
+        (
+            &["--lockstep", "--cgroup", "/sys/fs/cgroup", "--", "true"],
+            "--cgroup names all processes under test",
         ),
     ];
     for (args, message) in cases {

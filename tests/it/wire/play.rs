@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Child;
 
-use bagplay::bag::{Bag, Cues, Selection, TopicId};
+use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
 use bagplay::player::{ClockOptions, Command, Options, Pace, PlayedRange, Player, Source};
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bagplay::wire;
@@ -145,6 +145,45 @@ fn a_node_that_subscribes_after_its_first_time_gets_a_time_while_it_is_waited_fo
     let _token = node.liveliness().declare_token(token).wait().unwrap();
     take(&messages);
     assert_eq!(summary(child, 0)["ended"], "end");
+}
+
+/// Without any other flag of CI replay, too.
+#[test]
+fn source_timestamps_are_those_of_the_command_line() {
+    let topic = "/robot_description";
+    for (stamps, is_log) in [("log", true), ("wall", false)] {
+        let endpoint = free_endpoint();
+        let waits = ["--wait-for-subscribers", topic, "--wait-timeout", "600"];
+        let words = ["--topics", topic, "--rate", "max", "--source-stamp", stamps];
+        let mut child = playing(&endpoint, &[&waits[..], &words[..]].concat());
+        let mut hear = hearing(&mut child);
+        hear("router on");
+        let node = peer(&endpoint);
+        let (_messages, messages) = subscribe(&node, "0/robot_description/**");
+        let token = token(&node, "MS", topic, STRING, STRING_HASH);
+        let _token = node.liveliness().declare_token(token).wait().unwrap();
+        let attachment = take(&messages);
+        let attachment = attachment.attachment().expect("an attachment").to_bytes();
+        let stamp = i64::from_le_bytes(attachment[8..16].try_into().unwrap());
+        assert_eq!(summary(child, 0)["ended"], "end");
+        let bag = Bag::open(&[demo()]).unwrap();
+        let (id, _) = (0..)
+            .map(TopicId)
+            .zip(bag.topics())
+            .find(|(_, recorded)| recorded.name == topic)
+            .unwrap();
+        let first = bag
+            .cursor(
+                &Selection::of([id], &bag),
+                StartAt::At(Time::MIN),
+                Direction::Forward,
+            )
+            .next()
+            .unwrap()
+            .unwrap();
+        let is_equal = Time::from_nanos(stamp) == first.key.time;
+        assert_eq!(is_equal, is_log, "{stamps}: {stamp}");
+    }
 }
 
 #[test]

@@ -13,11 +13,11 @@ use bagplay::ci::outputs::{
 };
 use bagplay::ci::report::Pacing;
 use bagplay::ci::settle::{LookError, Processes, Settler};
-use bagplay::cli::{Exit, Plan, PlayArgs, SourceStamp};
+use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::decode::HeaderStamp;
 use bagplay::player::Pace;
 use bagplay::time::{Ros, Speed, Time};
-use bagplay::wire::{Session, SourceStamps, Which, WireOptions};
+use bagplay::wire::{Session, Which, WireOptions};
 
 use super::held::System;
 use super::setup::WITH_INPUTS;
@@ -37,10 +37,7 @@ pub(super) fn wire_options(
     options: WireOptions,
 ) -> WireOptions {
     let options = WireOptions {
-        source_stamps: match args.ci.source_stamp {
-            SourceStamp::Wall => SourceStamps::Wall,
-            SourceStamp::Log => SourceStamps::Log,
-        },
+        source_stamps: args.ci.source_stamp.into(),
         sends_at_once: args.ci.lockstep,
         ..options
     };
@@ -81,7 +78,7 @@ pub(super) fn receive(
         move || place.of_arrival(),
         move |arrival, stamp| {
             if stamp == Stamp::Absent {
-                answers.is_unstamped(&arrival.topic.name, &arrival.topic.type_name);
+                answers.fail_unstamped(&arrival.topic.name, &arrival.topic.type_name);
             }
             answers.answered(&arrival.topic.name, stamp.time());
         },
@@ -172,7 +169,7 @@ pub(super) fn processes(
 
 /// Tells when the processes under test have settled, if the run is to be in lockstep, and what it cannot see. The error is the
 /// reason why nothing can tell it here.
-pub(super) fn settler(
+fn settler(
     args: &PlayArgs,
     processes: Option<Processes>,
 ) -> Result<Option<(Waiting, Option<String>)>, String> {
@@ -193,6 +190,20 @@ pub(super) fn settler(
     });
     let limit = args.ci.settle_limit;
     Ok(Some((Waiting { settler, limit }, note)))
+}
+
+/// What tells when the processes under test have settled, if the run is in lockstep; and what to say about it. Where nothing can
+/// tell it, the run goes on without.
+pub(super) fn lockstep(
+    args: &PlayArgs,
+    processes: Option<Processes>,
+    plan: &mut Plan,
+) -> (Option<Waiting>, Option<String>) {
+    match settler(args, processes) {
+        Ok(Some((waiting, note))) => (Some(waiting), note),
+        Ok(None) => (None, None),
+        Err(why) => (None, Some(fall_back(plan, args, &why))),
+    }
 }
 
 /// Recorded topics that the system under test publishes, too, are not played: its nodes would receive both. Returns what to
@@ -242,7 +253,7 @@ pub(super) fn pacing(args: &PlayArgs, is_lockstep: bool) -> Pacing {
 }
 
 /// How a run goes that cannot be in lockstep: with its gates, else at the recorded rate. Returns what to say about it.
-pub(super) fn fall_back(plan: &mut Plan, args: &PlayArgs, why: &str) -> String {
+fn fall_back(plan: &mut Plan, args: &PlayArgs, why: &str) -> String {
     let instead = if !args.ci.gate.is_empty() {
         "with its gates alone"
     } else if args.time.rate.is_none() {

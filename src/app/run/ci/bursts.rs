@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use bagplay::bag::{Direction, Selection, StartAt};
+use bagplay::ci::child::ChildExit;
 use bagplay::ci::gates::{Burst, Bursts};
-use bagplay::cli::{Exit, Plan, count};
+use bagplay::cli::{Chosen, CiArgs, Exit, Plan, count};
 use bagplay::player::Pace;
 use bagplay::untrusted::Foreign;
+use crossbeam_channel::Receiver;
 
 use super::setup::Setup;
 use crate::app::network::Network;
@@ -20,24 +22,41 @@ pub(super) struct Overflow {
     burst: Burst,
 }
 
-/// The subscribers that may lose messages of a run with gates that is not in lockstep. It reads the recording from where playing
-/// starts, once for all repetitions. At a given rate messages come as they came on the robot, so nothing is looked for.
+/// Why the recording was not read to its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// A signal asked for the end of the run.
+    Signal(Exit),
+    /// The program under test has ended.
+    Ended(ChildExit),
+    /// The longest time of the run has passed.
+    TimeIsUp,
+}
+
+/// The subscribers that may lose messages of a run that is not in lockstep. Without gates the whole recording is one burst. It
+/// reads the recording from where playing starts, once for all repetitions. At a given rate messages come as they came on the
+/// robot, so nothing is looked for.
 ///
 /// # Errors
-/// The exit code of a signal that came meanwhile.
+/// Why the run ended meanwhile.
 pub(super) fn overflows(
     setup: &Setup<'_>,
     plan: &Plan,
     network: &Network,
-) -> Result<Vec<Overflow>, Exit> {
-    let args = setup.args;
-    if args.ci.lockstep || args.ci.gate.is_empty() || plan.options.pace != Pace::Max {
+    is_lockstep: bool,
+    ended: &Receiver<ChildExit>,
+) -> Result<Vec<Overflow>, Stop> {
+    if is_lockstep || plan.options.pace != Pace::Max {
+        return Ok(Vec::new());
+    }
+    let has_queue = |chosen: &Chosen| !network.depths(&chosen.name).is_empty();
+    if !plan.chosen.iter().any(has_queue) {
         return Ok(Vec::new());
     }
     let known = setup.bursts.take();
     let longest = match known.filter(|(chosen, _)| *chosen == plan.chosen) {
         Some((_, longest)) => longest,
-        None => longest(setup, plan)?,
+        None => longest(setup, plan, ended)?,
     };
     let again = (plan.chosen.clone(), longest.clone());
     setup.bursts.replace(Some(again));
@@ -56,7 +75,11 @@ pub(super) fn overflows(
     Ok(overflows.collect())
 }
 
-fn longest(setup: &Setup<'_>, plan: &Plan) -> Result<Vec<Burst>, Exit> {
+fn longest(
+    setup: &Setup<'_>,
+    plan: &Plan,
+    ended: &Receiver<ChildExit>,
+) -> Result<Vec<Burst>, Stop> {
     let Setup { args, bag, .. } = setup;
     let mut names = vec![None; bag.topics().len()];
     for chosen in &plan.chosen {
@@ -71,7 +94,13 @@ fn longest(setup: &Setup<'_>, plan: &Plan) -> Result<Vec<Burst>, Exit> {
     // Damage is reported when it is played.
     for message in messages.flatten() {
         if let Some(exit) = setup.stopped() {
-            return Err(exit);
+            return Err(Stop::Signal(exit));
+        }
+        if let Ok(exit) = ended.try_recv() {
+            return Err(Stop::Ended(exit));
+        }
+        if setup.time_limit.has_passed() {
+            return Err(Stop::TimeIsUp);
         }
         if let Some(name) = names[message.topic.index()] {
             bursts.message(name, message.key.time);
@@ -93,17 +122,61 @@ pub(super) fn depths(overflows: &[Overflow]) -> BTreeMap<String, u64> {
 
 impl Overflow {
     /// One sentence, with what can be done.
-    pub(super) fn sentence(&self, is_spread: bool) -> String {
+    pub(super) fn sentence(&self, ci: &CiArgs) -> String {
         let Self { node, depth, burst } = self;
         let (node, topic) = (Foreign::text(node), Foreign::text(&burst.topic));
         let (messages, at) = (count(burst.messages), burst.at);
         let what = format!(
             "{node} keeps {depth} messages of {topic}, and {messages} of them go out without a wait from {at} on"
         );
-        if is_spread {
-            format!("{what}: playback pauses between them")
+        if ci.spread {
+            return format!("{what}: playback pauses between them");
+        }
+        let hint = if ci.gate.is_empty() {
+            "--lockstep, --rate 1"
         } else {
-            format!("{what}: it may drop some; hint: --spread, --lockstep, or a gate for {topic}")
+            "--spread, --lockstep"
+        };
+        format!("{what}: it may drop some; hint: {hint}, or a gate for {topic}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bagplay::cli::Cli;
+    use bagplay::time::Time;
+
+    use super::*;
+
+    #[test]
+    fn the_sentence_names_the_place_and_what_helps() {
+        let overflow = Overflow {
+            node: "/slow".to_owned(),
+            depth: 10,
+            burst: Burst {
+                topic: "/imu".to_owned(),
+                messages: 40,
+                at: Time::from_millis(1_500),
+            },
+        };
+        let what = "/slow keeps 10 messages of /imu, and 40 of them go out without a wait from 1.500000000 on";
+        for (words, end) in [
+            (
+                vec![],
+                ": it may drop some; hint: --lockstep, --rate 1, or a gate for /imu",
+            ),
+            (
+                vec!["--gate", "/a -> /b"],
+                ": it may drop some; hint: --spread, --lockstep, or a gate for /imu",
+            ),
+            (
+                vec!["--gate", "/a -> /b", "--spread"],
+                ": playback pauses between them",
+            ),
+        ] {
+            let words = ["play", "bag.mcap"].into_iter().chain(words);
+            let cli = Cli::read(words.map(Into::into)).unwrap();
+            assert_eq!(overflow.sentence(&cli.play.ci), format!("{what}{end}"));
         }
     }
 }

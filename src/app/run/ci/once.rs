@@ -6,26 +6,26 @@ use std::sync::Arc;
 use anyhow::Context;
 use bagplay::bag::Bag;
 use bagplay::ci::child::{Child, ChildEnd, ProcessEnds, Program};
-use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress};
+use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress, Waiting};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
 use bagplay::ci::outputs::{Outputs, OutputsEnd, PlayedTopic, RecordInputs};
 use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord};
-use bagplay::ci::settle::{Processes, Unprompted};
+use bagplay::ci::settle::Unprompted;
 use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire, plural};
 use bagplay::player::{Command, Player};
 use bagplay::wire::Subscribed;
 use crossbeam_channel::never;
 
 use super::begin::{
-    clock_of_start, driven_topics, fall_back, pacing, processes, receive, settler, start_child,
-    watch_processes, wire_options,
+    clock_of_start, driven_topics, pacing, processes, receive, start_child, watch_processes,
+    wire_options,
 };
 use super::bursts::depths;
 use super::drained::drain;
 use super::held::System;
 use super::ready::{get_ready, needs_ros};
-use super::reset::{Reset, begin_on_system, is_restless};
+use super::reset::{Reset, begin_on_system, wait_for_rest};
 use super::result::sent::{inputs, lateness, miscounted};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
@@ -179,7 +179,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     }
     let running_child = child.as_ref().map(|(_, child)| child);
     let processes = processes(args, running_child, setup.system);
-    let found = (&rest.outputs, processes.clone());
+    let found = (&rest.outputs, processes);
     let ready = get_ready(setup, &network, &mut plan, found, &mut under_test);
     rest.say(ready.notes);
     rest.unprompted = ready.unprompted;
@@ -193,7 +193,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     if args.ci.spread {
         desk.spread(depths(&ready.overflows));
     }
-    let governor = rest.govern(&desk, processes, &mut plan)?;
+    let governor = rest.govern(&desk, ready.waiting)?;
     let watch = watch_processes(args, running_child, &desk)?;
     let told = watch.as_ref().map(|watch| watch.told().clone());
     under_test.process_ends = told.unwrap_or_else(never);
@@ -202,7 +202,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let out = rest.record_inputs(out, &plan, &desk);
     let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
     let (source, reach) = source(setup.bag, &plan, args.time.read_ahead, &player);
-    if let Some(ended) = is_restless(setup, &network, &desk, &mut under_test) {
+    if let Some(ended) = wait_for_rest(setup, &network, &desk, &mut under_test) {
         let reason = under_test.reason.take();
         let happened = rest.finish(plan, &network, &desk, child, (ended, reason));
         drop(governor);
@@ -287,26 +287,11 @@ impl Rest<'_> {
         (begun.ended.how != Ending::End).then_some(begun.ended)
     }
 
-    /// Starts the thread that waits for answers, and until the processes have settled. Where that cannot be told, it says so, and
-    /// the run goes on without.
-    fn govern(
-        &mut self,
-        desk: &Desk,
-        processes: Option<Processes>,
-        plan: &mut Plan,
-    ) -> Result<Governor, Failure> {
-        let waiting = match settler(self.args, processes) {
-            Ok(Some((waiting, note))) => {
-                self.say(note);
-                Some(waiting)
-            }
-            Ok(None) => None,
-            Err(why) => {
-                self.say([fall_back(plan, self.args, &why)]);
-                desk.without_lockstep();
-                None
-            }
-        };
+    /// Starts the thread that waits for answers and, in lockstep, until the processes have settled.
+    fn govern(&mut self, desk: &Desk, waiting: Option<Waiting>) -> Result<Governor, Failure> {
+        if waiting.is_none() {
+            desk.without_lockstep();
+        }
         self.pacing = pacing(self.args, waiting.is_some());
         Governor::start(desk, waiting)
             .context("the thread that governs the run cannot be started")

@@ -5,7 +5,7 @@ use std::time::Duration as StdDuration;
 
 use bagplay::bag::TopicId;
 use bagplay::ci::child::ChildExit;
-use bagplay::ci::drive::Trouble;
+use bagplay::ci::drive::{Trouble, Waiting};
 use bagplay::ci::gates::{Matching, Trigger};
 use bagplay::ci::outputs::Outputs;
 use bagplay::ci::settle::{Idle, Processes, Unprompted};
@@ -14,7 +14,7 @@ use bagplay::time::Duration;
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::{Receiver, select};
 
-use super::begin::close_loops;
+use super::begin::{close_loops, lockstep};
 use super::bursts::{self, Overflow};
 use super::limit::{Deadline, TimeLimit};
 use super::setup::Setup;
@@ -83,6 +83,8 @@ pub(super) struct Ready {
     pub(super) notes: Vec<String>,
     /// The threads of the program under test that ran meanwhile, again and again.
     pub(super) unprompted: Vec<Unprompted>,
+    /// Tells when the processes under test have settled, if the run is in lockstep.
+    pub(super) waiting: Option<Waiting>,
     pub(super) overflows: Vec<Overflow>,
     /// How the run ends before its beginning, and why.
     pub(super) refused: Option<(Ended, String)>,
@@ -101,22 +103,34 @@ pub(super) fn get_ready(
     let ready = Awaited::of(args, plan).wait(&With {
         network,
         outputs,
-        processes,
+        processes: processes.clone(),
         limit,
         time_limit: &setup.time_limit,
         signals: setup.signals,
         ended: &under_test.ended,
     });
-    let (mut notes, mut unprompted) = (Vec::new(), Vec::new());
+    let (mut notes, mut unprompted, mut waiting) = (Vec::new(), Vec::new(), None);
     let looked = ready.and_then(|ran| {
         unprompted = ran;
         check_stamps(args, outputs)?;
         notes = close_loops(network, plan);
         under_test.played = plan.chosen.iter().map(|one| one.name.clone()).collect();
-        bursts::overflows(setup, plan, network).map_err(NotReady::Interrupted)
+        let (settling, note) = lockstep(args, processes, plan);
+        waiting = settling;
+        notes.extend(note);
+        let overflows =
+            bursts::overflows(setup, plan, network, waiting.is_some(), &under_test.ended);
+        overflows.map_err(|stop| match stop {
+            bursts::Stop::Signal(exit) => NotReady::Interrupted(exit),
+            bursts::Stop::Ended(exit) => NotReady::Ended(exit),
+            bursts::Stop::TimeIsUp => {
+                let what = "the recording was looked through for bursts".to_owned();
+                NotReady::TooLong(setup.time_limit.span(), what)
+            }
+        })
     });
     let overflows = looked.as_deref().unwrap_or_default();
-    notes.extend(overflows.iter().map(|it| it.sentence(args.ci.spread)));
+    notes.extend(overflows.iter().map(|it| it.sentence(&args.ci)));
     let (overflows, refused) = match looked {
         Ok(overflows) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
             let why = "a subscriber cannot keep the messages of a burst (--strict)";
@@ -129,6 +143,7 @@ pub(super) fn get_ready(
     Ready {
         notes,
         unprompted,
+        waiting,
         overflows,
         refused,
     }

@@ -35,7 +35,7 @@ struct Beginning<'a> {
 
 /// Waits until a system that stays rests: what it still does after the run before must not be taken for an answer to the first
 /// clock. `Some`: how the run ends, because it cannot begin.
-pub(super) fn is_restless(
+pub(super) fn wait_for_rest(
     setup: &Setup<'_>,
     network: &Network,
     desk: &Desk,
@@ -102,6 +102,15 @@ impl Beginning<'_> {
                     let how = Ending::Interrupted;
                     reset.ended = Ended { how, exit };
                 }
+                Err(Stop::TimeIsUp) => {
+                    let limit = self.setup.time_limit.span();
+                    let why = format!(
+                        "the run took longer than {limit} (--timeout), while the system was reset"
+                    );
+                    tracing::error!("{why}");
+                    under_test.reason.get_or_insert(why);
+                    reset.ended = Ended::failed(Exit::Timeout);
+                }
                 Err(Stop::SystemEnded(exit)) => {
                     let why = format!("{exit}, while it was reset");
                     tracing::error!("{why}");
@@ -138,11 +147,13 @@ impl Beginning<'_> {
         let child = Child::start(&program);
         let failed = |why: String| Stop::Failed(format!("the reset hook `{shown}` {why}"));
         let child = child.map_err(|error| failed(format!("cannot be run: {error}")))?;
+        let time_is_up = self.setup.time_limit.passes();
         let exit: Option<ChildExit> = select! {
             recv(child.ended()) -> exit => exit.ok(),
             recv(self.setup.signals) -> exit => {
                 return Err(Stop::Signal(exit.unwrap_or(Exit::Interrupted)));
             }
+            recv(time_is_up) -> _ => return Err(Stop::TimeIsUp),
             recv(under_test.ended) -> exit => match exit {
                 Ok(exit) => return Err(Stop::SystemEnded(exit)),
                 Err(_) => None,
@@ -172,6 +183,8 @@ enum Stop {
     Failed(String),
     /// A signal asked for the end of the run.
     Signal(Exit),
+    /// The longest time of the run has passed.
+    TimeIsUp,
     /// The program under test has ended.
     SystemEnded(ChildExit),
 }

@@ -163,7 +163,7 @@ pub const FLAG_KEYS: &[Key] = &[
     key(
         "cgroup",
         Shape::Value,
-        "Processes under test that run already",
+        "Processes under test that run already; not beside a `command`",
     ),
     key(
         "clock",
