@@ -103,11 +103,12 @@ fn an_orphan_is_told_with_its_result_though_this_process_releases_it() {
 fn a_process_that_is_started_later_is_watched_for_crashes() {
     let run = Run::new();
     let later = run.gate("later");
+    let again = run.gate("again");
     let wait = format!("read line < {}", later.to_str().unwrap());
-    // The first one ends when the gate is opened again. After an end, processes are looked for.
+    // The first one ends when the second gate is opened. After an end, processes are looked for.
     let script = format!(
         "sh -c '$WAIT; sh -c \"echo; {wait}; kill -ABRT \\$\\$\" & {wait_again}' & exec sleep 1000",
-        wait_again = run.wait()
+        wait_again = format!("read line < {}", again.to_str().unwrap())
     );
     let child = run.start(&script);
     let ends = watch(Whose::Child(&child));
@@ -115,7 +116,7 @@ fn a_process_that_is_started_later_is_watched_for_crashes() {
     until("the process", || {
         fs::read(run.folder.stdout()).unwrap().len() == 2
     });
-    run.open_gate();
+    fs::write(&again, "\n").unwrap();
     let end = next(&ends);
     assert_eq!(
         (end.was_there, end.meaning()),

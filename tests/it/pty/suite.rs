@@ -11,7 +11,7 @@ for word; do
     case $word in --report=*) report=${word#--report=} ;; esac
 done
 while [ ! -e go ]; do sleep 0.05; done
-printf '{"name":"run","ended":"complete","exit_code":0,"checks":[{"name":"a","kind":"run","verdict":"passed","reason":""}]}' >"$report"
+printf '{"schema":1,"name":"run","ended":"complete","exit_code":0,"checks":[{"name":"a","kind":"run","verdict":"passed","reason":""}]}' >"$report"
 "#;
 
 #[test]

@@ -152,14 +152,14 @@ impl SystemProcess {
 
 #[cfg(test)]
 mod tests {
-    use crossbeam_channel::unbounded;
+    use crossbeam_channel::bounded;
 
     use super::*;
 
     #[test]
     fn a_system_has_a_limit_of_time_until_it_has_started() {
         let folder = tempfile::tempdir().unwrap();
-        let (news, gone) = unbounded();
+        let (news, gone) = bounded(8);
         let start = || {
             let mut command = Command::new("sleep");
             command.arg("1000");

@@ -311,6 +311,7 @@ mod tests {
         let outcome = |checks: Vec<Check>| {
             let mut record = RunRecord {
                 checks,
+                ended: bagplay::ci::report::Ended::Complete,
                 ..RunRecord::default()
             };
             withdraw_verdicts(&mut record);
