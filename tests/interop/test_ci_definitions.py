@@ -1,4 +1,4 @@
-"""Where the definition of an output comes from whose type is not in the recording: installed packages, or nowhere."""
+"""Where the definition of an output comes from whose type is not in the recording: its node, installed packages, or nowhere."""
 
 import sys
 
@@ -46,6 +46,11 @@ def check(case, demo, expected: bool):
         assert not any("has no definition" in note for note in case.report["notes"])
 
 
+def test_a_definition_that_the_node_serves(run, demo, monkeypatch):
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    check(run(*GATE, command=[*PROGRAM, "--describe"], end="+0.1s"), demo, True)
+
+
 def test_a_definition_of_installed_packages(run, demo, installed):
     check(run(*GATE, command=PROGRAM, end="+0.1s"), demo, True)
 
@@ -55,3 +60,9 @@ def test_without_a_definition_the_channel_has_none_and_the_report_says_so(run, d
     case = run(*GATE, command=PROGRAM, end="+0.1s")
     check(case, demo, False)
     case.says(READING.name, READING.type_name, "has no definition", "get_type_description")
+
+
+def test_a_gate_by_stamp_reads_stamps_by_a_definition_that_the_node_serves(run, demo, monkeypatch):
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    gate = ("--gate", "/imu -> /reading by stamp")
+    check(run(*gate, command=[*PROGRAM, "--describe"], end="+0.1s"), demo, True)

@@ -49,7 +49,7 @@ def test_the_manifest_of_a_run(run, demo):
     # What went in and came out.
     sent = inputs(demo, 0.5)
     (given,) = report["inputs"]
-    assert given["topic"] == INPUT
+    assert (given["topic"], given["type_name"]) == (INPUT, demo.topics[INPUT].type_name)
     assert (given["messages"], given["bytes"]) == (len(sent), sum(len(it.data) for it in sent))
     assert (given["lost"], given["subscribers"]) == (0, ["/ci_node"])
     for topic in report["outputs"]:
