@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::bag::Schema;
 use crate::ros::{dds_type, join_definitions};
 use crate::wire::error::WireError;
+use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::graph::Graph;
 use crate::wire::rmw_zenoh::node::Endpoints;
 use crate::wire::rmw_zenoh::token::{EntityKind, Token};
@@ -15,6 +16,11 @@ use crate::wire::services::messages::type_description::{
     GetTypeDescription, TypeRequest, TypeResponse,
 };
 use crate::wire::session::Session;
+
+/// How long a node that publishes may take to announce its services.
+const OFFERED_WITHIN: Duration = Duration::from_secs(1);
+/// How often the graph is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Asks nodes for definitions. It can be used from any thread, also while the session is used elsewhere.
 pub struct TypeDescriptions {
@@ -60,11 +66,33 @@ impl Session {
 }
 
 impl TypeDescriptions {
-    /// The definition of a type with this hash, by a node with this full name. Waits for its answer.
+    /// The definition of a type with this hash, by a node with this full name. Waits for its answer, and, for a second at most,
+    /// for its service: what a node has is not announced at once.
     ///
     /// # Errors
     /// If the node has no such service, does not know the type, or does not answer within `timeout`.
     pub fn ask(
+        &self,
+        node: &str,
+        type_name: &str,
+        type_hash: &str,
+        timeout: Duration,
+    ) -> Result<Schema, DescribeError> {
+        let began = steady();
+        loop {
+            let left = timeout.saturating_sub(began.elapsed());
+            match self.ask_once(node, type_name, type_hash, left) {
+                Err(DescribeError::NotOffered | DescribeError::Call(CallError::NoServer))
+                    if began.elapsed() < timeout.min(OFFERED_WITHIN) =>
+                {
+                    std::thread::park_timeout(LOOK_EVERY);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn ask_once(
         &self,
         node: &str,
         type_name: &str,

@@ -104,11 +104,11 @@ fn a_process_that_is_started_later_is_watched_for_crashes() {
     let run = Run::new();
     let later = run.gate("later");
     let again = run.gate("again");
+    let wait_again = format!("read line < {}", again.to_str().unwrap());
     let wait = format!("read line < {}", later.to_str().unwrap());
     // The first one ends when the second gate is opened. After an end, processes are looked for.
     let script = format!(
-        "sh -c '$WAIT; sh -c \"echo; {wait}; kill -ABRT \\$\\$\" & {wait_again}' & exec sleep 1000",
-        wait_again = format!("read line < {}", again.to_str().unwrap())
+        "sh -c '$WAIT; sh -c \"echo; {wait}; kill -ABRT \\$\\$\" & {wait_again}' & exec sleep 1000"
     );
     let child = run.start(&script);
     let ends = watch(Whose::Child(&child));

@@ -469,11 +469,9 @@ fn each_run_is_told_to_write_its_reference() {
     let place = Place::new(&[]);
     let text = "bags = 'demo.mcap'\ncommand = ['update']\ngolden = 'a.mcap'";
     fs::write(place.file("suite/a.toml"), text).unwrap();
-    place
-        .suite(&[])
-        .assert()
-        .code(2)
-        .stderr(contains("a.mcap, which is not there"));
+    place.suite(&[]).assert().code(2).stderr(contains(
+        "a.mcap, which is not there; hint: --update-golden writes it",
+    ));
     place.suite(&["--update-golden"]).assert().code(0);
 }
 

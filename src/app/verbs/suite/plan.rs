@@ -27,6 +27,16 @@ pub(super) struct ShardPlan {
     weights: Weights,
 }
 
+/// If only references are missing, the error names the flag that writes them.
+fn check_files(list: &CaseList, makes_golden: bool) -> anyhow::Result<()> {
+    list.check_files(makes_golden).map_err(|error| {
+        if !makes_golden && list.check_files(true).is_ok() {
+            return anyhow!("{error}; hint: --update-golden writes it");
+        }
+        error.into()
+    })
+}
+
 impl ShardPlan {
     /// From the arguments, the scenarios, their recordings and the environment.
     pub(super) fn new(args: &SuiteRunArgs) -> Result<Self, Failure> {
@@ -47,7 +57,7 @@ impl ShardPlan {
                 .filtered(&texts.join("`, `"), is_wanted)
                 .or_exit(Exit::Usage)?;
         }
-        list.check_files(args.update_golden).or_exit(Exit::Usage)?;
+        check_files(&list, args.update_golden).or_exit(Exit::Usage)?;
         let timings = args.timings.as_deref().map(Timings::read).transpose();
         let timings = timings.or_exit(Exit::Usage)?;
         // Where nothing is cut or put in order by weight, recordings need not be opened.

@@ -1,6 +1,6 @@
 //! [`LookUp`]: finds the definitions of topics as they appear.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl LookUp {
         descriptions: &TypeDescriptions,
         topics: &Receiver<Arc<PublishedTopic>>,
     ) {
-        let mut silent = HashSet::new();
+        let mut silent = HashMap::new();
         for topic in topics {
             let asked = self.ask_nodes(&topic, descriptions, &mut silent);
             let offers = self.subscriptions.offers(&topic);
@@ -60,12 +60,12 @@ impl LookUp {
         self.subscriptions.look_again();
     }
 
-    /// `silent` are the nodes that have not answered: none of them is asked again.
+    /// `silent` are the nodes that have not answered or have no such service, with the reason: none of them is asked again.
     fn ask_nodes(
         &self,
         topic: &PublishedTopic,
         descriptions: &TypeDescriptions,
-        silent: &mut HashSet<String>,
+        silent: &mut HashMap<String, String>,
     ) -> Result<Schema, String> {
         let hash = topic.type_hash.as_ref().ok_or("it has no type hash")?;
         let mut problem = "it is gone".to_owned();
@@ -74,20 +74,29 @@ impl LookUp {
                 break;
             }
             let name = Foreign::text(&node);
-            if silent.contains(&node) {
-                problem = format!("{name}: it has not answered about another type");
+            if let Some(why) = silent.get(&node) {
+                problem.clone_from(why);
                 continue;
             }
             match descriptions.ask(&node, &topic.type_name, hash, DESCRIBE_LIMIT) {
                 Ok(schema) => return Ok(schema),
                 Err(error) => {
                     problem = format!("{name}: {error}");
-                    if matches!(error, DescribeError::Call(CallError::NoAnswer(_))) {
-                        silent.insert(node);
+                    if is_silent(&error) {
+                        silent.insert(node, problem.clone());
                     }
                 }
             }
         }
         Err(problem)
     }
+}
+
+/// Whether asking this node for another type would end in the same way, after the same wait.
+fn is_silent(error: &DescribeError) -> bool {
+    matches!(
+        error,
+        DescribeError::NotOffered
+            | DescribeError::Call(CallError::NoAnswer(_) | CallError::NoServer)
+    )
 }
