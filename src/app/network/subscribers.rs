@@ -1,5 +1,7 @@
 //! [`SubscriberCounts`]: how many subscribers there are, readable from any thread.
 
+use bagplay::bag::TopicId;
+use bagplay::cli::Plan;
 use bagplay::wire::{Graph, Monitor};
 
 use super::Network;
@@ -57,6 +59,20 @@ impl Network {
     /// A node of another session that publishes a topic.
     pub(crate) fn publisher(&self, topic: &str) -> Option<String> {
         self.session.as_ref()?.graph().publisher(topic)
+    }
+
+    /// Whether a topic has as many subscribers as the plan asks for.
+    pub(crate) fn has_subscribers(&self, plan: &Plan, topic: TopicId) -> bool {
+        self.has_subscriber(topic) && self.short_of(plan, topic).is_none()
+    }
+
+    /// Of a topic that needs several subscribers and has fewer: how many there are, and how many are needed.
+    pub(crate) fn short_of(&self, plan: &Plan, topic: TopicId) -> Option<(usize, u32)> {
+        let least = *plan.least_subscribers.get(&topic)?;
+        let chosen = plan.chosen.iter().find(|chosen| chosen.id == topic)?;
+        let there = self.session.as_ref()?.graph().reached(&chosen.name);
+        let is_short = u32::try_from(there).is_ok_and(|there| there < least);
+        is_short.then_some((there, least))
     }
 
     /// The nodes that receive what this session publishes on a topic, sorted.

@@ -201,7 +201,8 @@ impl<'a> Supervisor<'a> {
         } = self.run;
         let state = transport.status().map(|status| status.state);
         let is_held = state == Some(State::Gated) && network.path().is_up;
-        let has_subscriber = |topic| network.has_subscriber(topic);
+        let plan = self.run.plan;
+        let has_subscriber = |topic| network.has_subscribers(plan, topic);
         match self.awaited.check(transport.now(), is_held, has_subscriber) {
             None => {}
             Some(Change::Complete) => transport.gates().open(Gate::Subscribers),

@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::{Arg, Command};
 
 /// Flags that take any number of values.
-const LISTS: [&str; 12] = [
+const LISTS: [&str; 13] = [
     "--topics",
     "--exclude-topics",
     "--services",
@@ -19,6 +19,7 @@ const LISTS: [&str; 12] = [
     "--exclude-actions",
     "--clock-topics",
     "--record-topics",
+    "--wait-for-nodes",
     "--expect",
     "--pid",
     "--remap",

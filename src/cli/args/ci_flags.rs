@@ -89,6 +89,9 @@ pub struct CiArgs {
     /// Have the played messages in the recording, too, at the times at which they were played
     #[arg(long, hide_short_help = true)]
     pub record_inputs: bool,
+    /// Begin when these nodes have joined
+    #[arg(long, value_name = "NODE", hide_short_help = true)]
+    pub wait_for_nodes: Vec<String>,
     /// Record these topics only
     #[arg(long, value_name = "TOPIC", hide_short_help = true)]
     pub record_topics: Vec<String>,
@@ -175,6 +178,7 @@ impl CiArgs {
             || self.record.is_some()
             || self.record_inputs
             || !self.record_topics.is_empty()
+            || !self.wait_for_nodes.is_empty()
             || !self.expect.is_empty()
             || self.golden.is_some()
             || self.update_golden

@@ -335,7 +335,7 @@ pub struct TopicArgs {
     /// YAML file with QoS profiles by topic, which replace the recorded ones
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub qos_profile_overrides_path: Option<PathBuf>,
-    /// Wait until these topics (none named: all) have a subscriber
+    /// Wait until these topics (none named: all) have a subscriber; TOPIC=N: N subscribers
     #[arg(long, value_name = "TOPIC")]
     pub wait_for_subscribers: Vec<String>,
     /// Time limit of --wait-for-subscribers

@@ -29,6 +29,11 @@ impl CiArgs {
         }
     }
 
+    /// The nodes that have to have joined, by their full names.
+    pub fn nodes(&self) -> impl Iterator<Item = String> {
+        self.wait_for_nodes.iter().map(|name| absolute(name))
+    }
+
     /// The topics that the system under test is known to publish, as they are named on the network, with the flag that names
     /// them.
     pub fn outputs(&self) -> BTreeSet<(String, &'static str)> {

@@ -1,5 +1,7 @@
 //! What `play clock` serves: a player without messages.
 
+use std::collections::BTreeMap;
+
 use super::Plan;
 use crate::cli::args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 use crate::cli::args::when::When;
@@ -80,6 +82,7 @@ pub fn clock_plan(args: &ClockServerArgs, system_time: Time<Ros>) -> Result<Plan
         chosen: Vec::new(),
         left_out: Vec::new(),
         awaited: Vec::new(),
+        least_subscribers: BTreeMap::new(),
         warnings: Vec::new(),
     })
 }

@@ -1,5 +1,6 @@
 //! Turns parsed arguments into what is played: the only file that knows how flags combine.
 
+mod awaited;
 pub(super) mod ci;
 pub(super) mod clock_server;
 pub(super) mod files;
@@ -7,7 +8,7 @@ pub(super) mod kinds;
 pub(super) mod select;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::bag::{Topic, TopicId};
 use crate::cli::args::flags::{PlayArgs, TimeArgs};
@@ -16,6 +17,7 @@ use crate::player::{
 };
 use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use awaited::awaited;
 use select::{Chosen, SelectError, choose, ids_of};
 
 /// A command line that does not fit this recording.
@@ -45,6 +47,9 @@ pub enum PlanError {
         /// The reason.
         reason: String,
     },
+    /// What stands after `=` is no number of subscribers.
+    #[error("--wait-for-subscribers {0}: write TOPIC=N with a number N above zero")]
+    AwaitsNoNumber(String),
 }
 
 /// A topic that was recorded and is not played.
@@ -67,6 +72,8 @@ pub struct Plan {
     pub left_out: Vec<LeftOut>,
     /// The topics that must have a subscriber before the start.
     pub awaited: Vec<Chosen>,
+    /// Of those that need several subscribers: how many.
+    pub least_subscribers: BTreeMap<TopicId, u32>,
     /// Warnings to print before the start.
     pub warnings: Vec<String>,
 }
@@ -126,7 +133,7 @@ pub fn plan(
     if chosen.is_empty() && !clock.is_served() {
         return Err(PlanError::Empty("no topic is selected".into()));
     }
-    let awaited = awaited(args, &chosen, &left_out, topics)?;
+    let (awaited, least_subscribers) = awaited(args, &chosen, &left_out, topics)?;
     let mut played = played(&args.time, recording)?;
     played.range = ci::with_tail(&args.ci, played.range);
     let gates = if awaited.is_empty() {
@@ -170,6 +177,7 @@ pub fn plan(
         chosen,
         left_out,
         awaited,
+        least_subscribers,
         warnings,
     })
 }
@@ -248,31 +256,6 @@ fn without_clock(
     });
     let left_out = left_out.collect();
     (chosen, left_out)
-}
-
-fn awaited(
-    args: &PlayArgs,
-    chosen: &[Chosen],
-    left_out: &[LeftOut],
-    topics: &[Topic],
-) -> Result<Vec<Chosen>, PlanError> {
-    let asked = &args.topics.wait_for_subscribers;
-    let named: Vec<String> = asked
-        .iter()
-        .filter(|name| !name.is_empty())
-        .cloned()
-        .collect();
-    let ids = ids_of("--wait-for-subscribers", &named, topics)?;
-    let is_chosen = |id: &&TopicId| chosen.iter().any(|chosen| chosen.id == **id);
-    if let Some(id) = ids.iter().find(|id| !is_chosen(id)) {
-        let topic = topics[id.index()].name.clone();
-        let known = left_out.iter().find(|one| one.topic == topic);
-        let reason = known.map_or_else(|| "it is not selected".into(), |one| one.reason.clone());
-        return Err(PlanError::AwaitsUnplayed { topic, reason });
-    }
-    let is_awaited =
-        |chosen: &&Chosen| !asked.is_empty() && (named.is_empty() || ids.contains(&chosen.id));
-    Ok(chosen.iter().filter(is_awaited).cloned().collect())
 }
 
 /// What to play: with a loop range, the recording once that loop has ended.

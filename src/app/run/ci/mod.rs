@@ -1,7 +1,6 @@
 //! Runs against programs under test, with verdicts: `play` with the flags of CI replay.
 
 mod begin;
-mod bursts;
 mod drained;
 mod held;
 mod limit;

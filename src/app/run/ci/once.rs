@@ -21,10 +21,9 @@ use super::begin::{
     clock_of_start, driven_topics, pacing, processes, receive, start_child, watch_processes,
     wire_options,
 };
-use super::bursts::depths;
 use super::drained::drain;
 use super::held::System;
-use super::ready::{get_ready, needs_ros};
+use super::ready::{depths, get_ready, needs_ros};
 use super::reset::{Reset, begin_on_system, wait_for_rest};
 use super::result::sent::{inputs, lateness, miscounted};
 use super::setup::Setup;

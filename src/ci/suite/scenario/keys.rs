@@ -299,14 +299,19 @@ pub const FLAG_KEYS: &[Key] = &[
     ),
     key("topics", Shape::List, "The topics that are played"),
     key(
+        "wait-for-nodes",
+        Shape::List,
+        "Nodes that have to have joined before the start",
+    ),
+    key(
         "wait-for-subscribers",
         Shape::OptionalList,
-        "Topics that need a subscriber before the start; `true`: all",
+        "Topics that need a subscriber before the start, or `TOPIC=N`; `true`: all",
     ),
     key(
         "wait-timeout",
         Shape::Value,
-        "Time limit of `wait-for-subscribers`",
+        "Time limit of `wait-for-subscribers` and `wait-for-nodes`",
     ),
     key("wire", Shape::Value, "As the flag"),
     key("zenoh-config", Shape::File, "As the flag"),

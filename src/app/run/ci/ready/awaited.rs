@@ -1,12 +1,12 @@
-//! Waits until the system under test is there: the subscribers and publishers that a run needs, before anything is sent.
+//! [`Awaited`]: the subscribers, publishers and nodes that a run needs before it begins.
 
 use std::collections::BTreeSet;
 use std::time::Duration as StdDuration;
 
 use bagplay::bag::TopicId;
 use bagplay::ci::child::ChildExit;
-use bagplay::ci::drive::{Trouble, Waiting};
-use bagplay::ci::gates::{Matching, Trigger};
+use bagplay::ci::drive::Trouble;
+use bagplay::ci::gates::Trigger;
 use bagplay::ci::outputs::Outputs;
 use bagplay::ci::settle::{Idle, Processes, Unprompted};
 use bagplay::cli::{Ending, Exit, Plan, PlayArgs};
@@ -14,14 +14,10 @@ use bagplay::time::Duration;
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::{Receiver, select};
 
-use super::begin::{close_loops, lockstep};
-use super::bursts::{self, Overflow};
-use super::limit::{Deadline, TimeLimit};
-use super::setup::Setup;
-use crate::app::failure::Failure;
 use crate::app::network::Network;
+use crate::app::run::ci::limit::{Deadline, TimeLimit};
 use crate::app::supervise::Ended;
-use crate::app::supervise::under_test::{UnderTest, exit_of_end};
+use crate::app::supervise::under_test::exit_of_end;
 
 /// The time between two looks at the graph.
 const LOOK: StdDuration = StdDuration::from_millis(20);
@@ -33,11 +29,13 @@ const CLOCK: &str = "/clock";
 
 /// The subscribers and publishers that a run needs.
 #[derive(Debug)]
-struct Awaited {
+pub(super) struct Awaited {
     /// Topics that have to have a subscriber.
     inputs: Vec<(TopicId, String)>,
     /// Topics that have to have a publisher.
     outputs: Vec<String>,
+    /// Nodes that have to have joined, by their full names.
+    nodes: Vec<String>,
     /// No topic is named, and there are processes under test: a node has to subscribe to some topic, and after that no other
     /// node may join for a while.
     anybody: bool,
@@ -46,8 +44,9 @@ struct Awaited {
 }
 
 /// What is looked at while they are waited for.
-struct With<'a> {
+pub(super) struct With<'a> {
     pub(super) network: &'a Network,
+    pub(super) plan: &'a Plan,
     pub(super) outputs: &'a Outputs,
     /// The processes under test, if they are known.
     pub(super) processes: Option<Processes>,
@@ -60,7 +59,7 @@ struct With<'a> {
 
 /// Why a run does not begin.
 #[derive(Debug)]
-enum NotReady {
+pub(super) enum NotReady {
     /// A signal asked for the end.
     Interrupted(Exit),
     /// The program under test has ended.
@@ -77,82 +76,10 @@ enum NotReady {
     Unstamped(Box<Trouble>),
 }
 
-/// What was found when the system under test was there.
-pub(super) struct Ready {
-    /// What is to be said.
-    pub(super) notes: Vec<String>,
-    /// The threads of the program under test that ran meanwhile, again and again.
-    pub(super) unprompted: Vec<Unprompted>,
-    /// Tells when the processes under test have settled, if the run is in lockstep.
-    pub(super) waiting: Option<Waiting>,
-    pub(super) overflows: Vec<Overflow>,
-    /// How the run ends before its beginning, and why.
-    pub(super) refused: Option<(Ended, String)>,
-}
-
-/// Waits until the system under test is there. Topics that it publishes are no longer played.
-pub(super) fn get_ready(
-    setup: &Setup<'_>,
-    network: &Network,
-    plan: &mut Plan,
-    (outputs, processes): (&Outputs, Option<Processes>),
-    under_test: &mut UnderTest,
-) -> Ready {
-    let args = setup.args;
-    let limit = args.topics.wait_timeout.to_std();
-    let ready = Awaited::of(args, plan).wait(&With {
-        network,
-        outputs,
-        processes: processes.clone(),
-        limit,
-        time_limit: &setup.time_limit,
-        signals: setup.signals,
-        ended: &under_test.ended,
-    });
-    let (mut notes, mut unprompted, mut waiting) = (Vec::new(), Vec::new(), None);
-    let looked = ready.and_then(|ran| {
-        unprompted = ran;
-        check_stamps(args, outputs)?;
-        notes = close_loops(network, plan);
-        under_test.played = plan.chosen.iter().map(|one| one.name.clone()).collect();
-        let (settling, note) = lockstep(args, processes, plan);
-        waiting = settling;
-        notes.extend(note);
-        let overflows =
-            bursts::overflows(setup, plan, network, waiting.is_some(), &under_test.ended);
-        overflows.map_err(|stop| match stop {
-            bursts::Stop::Signal(exit) => NotReady::Interrupted(exit),
-            bursts::Stop::Ended(exit) => NotReady::Ended(exit),
-            bursts::Stop::TimeIsUp => {
-                let what = "the recording was looked through for bursts".to_owned();
-                NotReady::TooLong(setup.time_limit.span(), what)
-            }
-        })
-    });
-    let overflows = looked.as_deref().unwrap_or_default();
-    notes.extend(overflows.iter().map(|it| it.sentence(&args.ci)));
-    let (overflows, refused) = match looked {
-        Ok(overflows) if args.time.strict && !args.ci.spread && !overflows.is_empty() => {
-            let why = "a subscriber cannot keep the messages of a burst (--strict)";
-            let ended = Ended::failed(Exit::Usage);
-            (overflows, Some((ended, why.to_owned())))
-        }
-        Ok(overflows) => (overflows, None),
-        Err(not_ready) => (Vec::new(), Some(not_ready.ended(limit))),
-    };
-    Ready {
-        notes,
-        unprompted,
-        waiting,
-        overflows,
-        refused,
-    }
-}
-
 impl Awaited {
     /// The subscribers of the questions of gates and of the topics of `--wait-for-subscribers`; the publishers of the answers
-    /// and of the topics of `--record-topics`.
-    fn of(args: &PlayArgs, plan: &Plan) -> Self {
+    /// and of the topics of `--record-topics`; the nodes of `--wait-for-nodes`.
+    pub(super) fn of(args: &PlayArgs, plan: &Plan) -> Self {
         let questions: BTreeSet<&str> = args
             .ci
             .gate
@@ -174,25 +101,32 @@ impl Awaited {
         let inputs: Vec<_> = inputs.map(|one| (one.id, one.name.clone())).collect();
         let ci = &args.ci;
         let has_processes = !ci.command.is_empty() || !ci.pid.is_empty() || ci.cgroup.is_some();
-        let is_named = !inputs.is_empty() || !outputs.is_empty();
-        Self {
+        let mut awaited = Self {
             inputs,
             outputs: outputs.into_iter().collect(),
-            anybody: !is_named && has_processes,
+            nodes: ci.nodes().collect(),
+            anybody: false,
             after_another: ci.held_system,
-        }
+        };
+        awaited.anybody = has_processes && !awaited.is_named();
+        awaited
+    }
+
+    /// Whether a topic or a node is named.
+    fn is_named(&self) -> bool {
+        !(self.inputs.is_empty() && self.outputs.is_empty() && self.nodes.is_empty())
     }
 
     /// Waits until they are there, and until no node has joined or declared anything for a while: one that subscribes to
     /// several topics does it one after the other. Returns the threads that ran meanwhile.
-    fn wait(&self, with: &With<'_>) -> Result<Vec<Unprompted>, NotReady> {
+    pub(super) fn wait(&self, with: &With<'_>) -> Result<Vec<Unprompted>, NotReady> {
         let deadline = Deadline::after(with.limit);
-        let is_named = !self.inputs.is_empty() || !self.outputs.is_empty();
+        let is_named = self.is_named();
         let time_is_up = with.time_limit.passes();
         let mut joined = Joined::default();
         let former = Deadline::after(FORMER);
         loop {
-            let missing = self.missing(with.network, with.outputs);
+            let missing = self.missing(with);
             // Its topics would be taken for topics that the system publishes itself.
             let has_former = self.after_another
                 && with.network.publisher(CLOCK).is_some()
@@ -235,15 +169,22 @@ impl Awaited {
     }
 
     /// The subscribers and publishers that are missing, as text.
-    fn missing(&self, network: &Network, outputs: &Outputs) -> Option<String> {
+    fn missing(&self, with: &With<'_>) -> Option<String> {
+        let (network, outputs) = (with.network, with.outputs);
         let inputs = self.inputs.iter();
         let inputs = inputs.filter(|(id, _)| !network.has_subscriber(*id));
         let inputs: Vec<&str> = inputs.map(|(_, name)| name.as_str()).collect();
+        let short = self.inputs.iter().filter_map(|(id, name)| {
+            let (there, least) = network.short_of(with.plan, *id)?;
+            Some(format!("{there} of {least} subscribers of {name}"))
+        });
         let published = outputs.wait_for(&self.outputs, StdDuration::ZERO);
         let mut words = Vec::new();
         if !inputs.is_empty() {
             words.push(format!("no subscriber of {}", inputs.join(", ")));
         }
+        words.extend(short);
+        words.extend(self.missing_nodes(network));
         if !published.is_empty() {
             let mut topics: Vec<String> = outputs
                 .subscribed()
@@ -266,22 +207,41 @@ impl Awaited {
         }
         if self.anybody && network.subscribed_topics().is_empty() && !network.has_clock_subscriber()
         {
-            let (nodes, _) = network.joined();
-            let nodes: Vec<String> = nodes
-                .iter()
-                .map(|it| Foreign::text(it).to_string())
-                .collect();
+            let nodes = shown(&network.joined().0);
             words.push(if nodes.is_empty() {
                 "no node has joined the network; hint: the program needs RMW_IMPLEMENTATION=rmw_zenoh_cpp and, without \
                  --isolated, the router and the domain of play"
                     .to_owned()
             } else {
-                let nodes = nodes.join(", ");
                 format!("no subscriber of any topic that is played; the nodes are {nodes}")
             });
         }
         (!words.is_empty()).then(|| words.join("; "))
     }
+
+    /// The nodes that have not joined, and those that have.
+    fn missing_nodes(&self, network: &Network) -> Option<String> {
+        if self.nodes.is_empty() {
+            return None;
+        }
+        let (joined, _) = network.joined();
+        let missing = self.nodes.iter().filter(|node| !joined.contains(node));
+        let missing: Vec<&str> = missing.map(String::as_str).collect();
+        let others = match shown(&joined) {
+            joined if joined.is_empty() => "no node has joined".to_owned(),
+            joined => format!("the nodes are {joined}"),
+        };
+        (!missing.is_empty()).then(|| format!("no node {} ({others})", missing.join(", ")))
+    }
+}
+
+/// Names from the network.
+fn shown(names: &[String]) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .map(|it| Foreign::text(it).to_string())
+        .collect();
+    names.join(", ")
 }
 
 /// The nodes that have joined, when the last one did, and what has run since then.
@@ -317,7 +277,7 @@ impl Joined {
 
 impl NotReady {
     /// How the run ended, and why.
-    fn ended(&self, limit: StdDuration) -> (Ended, String) {
+    pub(super) fn ended(&self, limit: StdDuration) -> (Ended, String) {
         let limit = limit.as_secs_f64();
         match self {
             Self::Interrupted(exit) => {
@@ -346,30 +306,4 @@ impl NotReady {
             Self::Unstamped(trouble) => (Ended::failed(Exit::Usage), trouble.to_string()),
         }
     }
-}
-
-/// A gate that goes by the stamps of a topic whose type has none. The types of all outputs are known when they are there.
-fn check_stamps(args: &PlayArgs, outputs: &Outputs) -> Result<(), NotReady> {
-    let unstamped = outputs.unstamped();
-    let mut rules = args.ci.gate.iter();
-    let found = rules.find_map(|rule| {
-        let is_answer = |(topic, _): &&(String, String)| rule.outputs.contains(topic);
-        let found = unstamped.iter().find(is_answer)?;
-        (rule.matching == Matching::Stamp).then(|| (rule.to_string(), found.clone()))
-    });
-    found.map_or(Ok(()), |(rule, (topic, type_name))| {
-        Err(NotReady::Unstamped(Box::new(Trouble::Unstamped {
-            rule,
-            topic,
-            type_name,
-        })))
-    })
-}
-
-/// The usage error of flags that need a network of ROS 2 nodes.
-pub(super) fn needs_ros() -> Failure {
-    let error = anyhow::anyhow!(
-        "--lockstep, --gate, --record and the other flags of CI replay need --wire rmw_zenoh"
-    );
-    Failure::new(Exit::Usage, error)
 }

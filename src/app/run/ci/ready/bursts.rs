@@ -11,12 +11,12 @@ use bagplay::player::Pace;
 use bagplay::untrusted::Foreign;
 use crossbeam_channel::Receiver;
 
-use super::setup::Setup;
 use crate::app::network::Network;
+use crate::app::run::ci::setup::Setup;
 
 /// A subscriber whose queue is shorter than a burst.
 #[derive(Debug)]
-pub(super) struct Overflow {
+pub(in crate::app::run::ci) struct Overflow {
     node: String,
     depth: u32,
     burst: Burst,
@@ -24,7 +24,7 @@ pub(super) struct Overflow {
 
 /// Why the recording was not read to its end.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(in crate::app::run::ci) enum Stop {
     /// A signal asked for the end of the run.
     Signal(Exit),
     /// The program under test has ended.
@@ -39,7 +39,7 @@ pub(super) enum Stop {
 ///
 /// # Errors
 /// Why the run ended meanwhile.
-pub(super) fn overflows(
+pub(in crate::app::run::ci) fn overflows(
     setup: &Setup<'_>,
     plan: &Plan,
     network: &Network,
@@ -110,7 +110,7 @@ fn longest(
 }
 
 /// How many messages of each of these topics the shortest queue keeps.
-pub(super) fn depths(overflows: &[Overflow]) -> BTreeMap<String, u64> {
+pub(in crate::app::run::ci) fn depths(overflows: &[Overflow]) -> BTreeMap<String, u64> {
     let mut depths = BTreeMap::new();
     for Overflow { depth, burst, .. } in overflows {
         let depth = u64::from(*depth);
@@ -122,7 +122,7 @@ pub(super) fn depths(overflows: &[Overflow]) -> BTreeMap<String, u64> {
 
 impl Overflow {
     /// One sentence, with what can be done.
-    pub(super) fn sentence(&self, ci: &CiArgs) -> String {
+    pub(in crate::app::run::ci) fn sentence(&self, ci: &CiArgs) -> String {
         let Self { node, depth, burst } = self;
         let (node, topic) = (Foreign::text(node), Foreign::text(&burst.topic));
         let (messages, at) = (count(burst.messages), burst.at);

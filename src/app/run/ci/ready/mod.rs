@@ -1,0 +1,8 @@
+//! Before a run: what it needs is waited for, and bursts that subscribers cannot keep are found.
+
+mod awaited;
+mod bursts;
+mod get_ready;
+
+pub(super) use bursts::depths;
+pub(super) use get_ready::{get_ready, needs_ros};
