@@ -86,7 +86,7 @@ pub struct CiArgs {
     /// Record what the program under test publishes (MCAP)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub record: Option<PathBuf>,
-    /// Have the played messages in the recording, too, at the times at which they were played
+    /// Also record the played messages, at the log time that playback had reached
     #[arg(long, hide_short_help = true)]
     pub record_inputs: bool,
     /// Begin when these nodes have joined

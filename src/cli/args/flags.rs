@@ -338,7 +338,7 @@ pub struct TopicArgs {
     /// Wait until these topics (none named: all) have a subscriber; TOPIC=N: N subscribers
     #[arg(long, value_name = "TOPIC")]
     pub wait_for_subscribers: Vec<String>,
-    /// Time limit of --wait-for-subscribers
+    /// Time limit of --wait-for-subscribers and --wait-for-nodes
     #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub wait_timeout: Duration,
 }

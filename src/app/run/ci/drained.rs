@@ -40,10 +40,11 @@ pub(super) fn drain(
         ended = fail(under_test, exit, why);
     }
     let has_path_limit = Rules::of_ci(setup.args).path_limit.is_some();
-    if drained == Drained::Restless {
+    // Before the run begins, what comes is no output of it.
+    if drained == Drained::Restless && desk.place().has_begun() {
         let waited = quiet.saturating_mul(LONGEST_QUIET).as_secs_f64();
         let note = format!(
-            "outputs kept coming for {waited} s after the last input; those after that are not in the run"
+            "outputs kept coming for {waited} s after the last input; later outputs are not in the run"
         );
         tracing::warn!("{note}");
         under_test.notes.push(note);

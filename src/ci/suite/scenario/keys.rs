@@ -254,7 +254,7 @@ pub const FLAG_KEYS: &[Key] = &[
     key(
         "record-inputs",
         Shape::Switch,
-        "Have the played messages in the recording, too",
+        "Also record the played messages",
     ),
     key("record-topics", Shape::List, "The topics that are recorded"),
     key("regex", Shape::Value, "As the flag"),
@@ -306,7 +306,7 @@ pub const FLAG_KEYS: &[Key] = &[
     key(
         "wait-for-subscribers",
         Shape::OptionalList,
-        "Topics that need a subscriber before the start, or `TOPIC=N`; `true`: all",
+        "Topics that need a subscriber before the start (`TOPIC=N`: N subscribers); `true`: all",
     ),
     key(
         "wait-timeout",

@@ -176,7 +176,7 @@ impl Awaited {
         let inputs: Vec<&str> = inputs.map(|(_, name)| name.as_str()).collect();
         let short = self.inputs.iter().filter_map(|(id, name)| {
             let (there, least) = network.short_of(with.plan, *id)?;
-            Some(format!("{there} of {least} subscribers of {name}"))
+            (there > 0).then(|| format!("{there} of {least} subscribers of {name}"))
         });
         let published = outputs.wait_for(&self.outputs, StdDuration::ZERO);
         let mut words = Vec::new();

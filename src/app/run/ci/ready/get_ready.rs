@@ -63,7 +63,7 @@ pub(in crate::app::run::ci) fn get_ready(
             bursts::Stop::Signal(exit) => NotReady::Interrupted(exit),
             bursts::Stop::Ended(exit) => NotReady::Ended(exit),
             bursts::Stop::TimeIsUp => {
-                let what = "the recording was looked through for bursts".to_owned();
+                let what = "the search for bursts in the recording had not ended".to_owned();
                 NotReady::TooLong(setup.time_limit.span(), what)
             }
         })
