@@ -3,7 +3,8 @@
 use std::fs;
 
 use anyhow::Context as _;
-use bagplay::ci::report::RunRecord;
+use bagplay::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use bagplay::ci::suite::scenario::Case;
 use bagplay::ci::suite::{Event, Runner, ShardWriter, Why, worst_exit};
 use bagplay::cli::{Exit, OutputArgs, SuiteRunArgs, plural};
 use bagplay::time::Duration;
@@ -97,18 +98,19 @@ pub(super) fn run(
         Err(error) => (None, Err(error).with_context(out)),
     };
     let written = written.or_exit(Exit::Failed);
-    runs.sort_by(|one, other| one.name.cmp(&other.name));
     let mut problems = Vec::new();
     if let Some(finished) = &finished {
         let not_run = cases.len() - finished.cases;
         problems.extend(problem(finished.why, not_run));
     }
     if let Err(failure) = &written {
-        problems.push(format!(
-            "the report of the shard is incomplete: {:#}",
-            failure.error
-        ));
+        let why = format!("the report of the shard is incomplete: {:#}", failure.error);
+        let is_missing = |case: &&&Case| runs.iter().all(|run| run.name != case.name);
+        let missing: Vec<_> = cases.iter().filter(is_missing).collect();
+        runs.extend(missing.into_iter().map(|case| not_run(case, &why)));
+        problems.push(why);
     }
+    runs.sort_by(|one, other| one.name.cmp(&other.name));
     let stopped = finished.and_then(|it| it.stopped_by).map(Exit::code);
     // Runs that were ended with the suite have the signal that they got from it.
     let is_own = |code: &u8| stopped.is_none() || !Exit::of(*code).is_signal();
@@ -125,6 +127,23 @@ pub(super) fn run(
     reports::write(&suite, &reports, output.format)?;
     written?;
     Ok(Exit::of(exit))
+}
+
+/// The record of a case that was not run.
+fn not_run(case: &Case, why: &str) -> RunRecord {
+    let reason = format!("not run: {why}");
+    RunRecord {
+        name: case.name.clone(),
+        checks: vec![Check::new(
+            Kind::Run,
+            "the case is run",
+            Verdict::Error,
+            reason,
+        )],
+        ended: Ended::Failed,
+        exit_code: Exit::Failed.code(),
+        ..RunRecord::default()
+    }
 }
 
 /// What is to be said of cases that were not run.
