@@ -23,6 +23,7 @@ from ci_run import (
     is_alive,
     node,
 )
+from player import free_port
 
 GATE = ("--gate", "/imu -> /answer")
 BY_STAMP = ("--gate", "/imu -> /answer by stamp")
@@ -122,7 +123,12 @@ def sleepers():
 def test_processes_that_the_run_has_not_started(run, sleepers):
     first, second = sleepers
     pids = ("--pid", str(first.pid), "--pid", str(second.pid))
-    with run.start("--lockstep", "--rate", "0.1", *pids, command=node(), end=None) as running:
+    # Processes that run already are in no network of the run alone.
+    endpoint = f"tcp/127.0.0.1:{free_port()}"
+    command = ["env", f"BAGPLAY_ENDPOINT={endpoint}", *node()]
+    flags = ("--lockstep", "--rate", "0.1", *pids)
+    network = ("--listen", endpoint)
+    with run.start(*flags, command=command, end=None, network=network) as running:
         running.wait_for_node('"first"')
         second.send_signal(signal.SIGSEGV)
         case = running.case()
