@@ -53,7 +53,7 @@ pub(super) fn run(args: &HoldSystemArgs) -> Result<Exit, Failure> {
             .collect(),
     }));
     if let Err(failure) = said {
-        // Nobody would know of the system.
+        // The suite would not know of the system.
         drop(child.end(args.grace.to_std()));
         return Err(failure);
     }

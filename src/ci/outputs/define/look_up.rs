@@ -24,7 +24,7 @@ pub(in crate::ci::outputs) struct LookUp {
 }
 
 impl LookUp {
-    /// Looks where nobody has to be waited for. Gives the other topics away.
+    /// Looks in the recording and in packages. Hands on the topics that are not found there.
     pub(in crate::ci::outputs) fn work(self, ask: &Sender<Arc<PublishedTopic>>) {
         let mut done = 0;
         while let Some(topics) = self.subscriptions.wait_for_topics(done) {
@@ -40,7 +40,7 @@ impl LookUp {
         }
     }
 
-    /// Asks the nodes that publish topics, one topic after the other. At the end nobody is asked any more.
+    /// Asks the nodes that publish topics, one topic after the other. At the end of the run it asks no more nodes.
     pub(in crate::ci::outputs) fn ask(
         self,
         descriptions: &TypeDescriptions,

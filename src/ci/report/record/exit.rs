@@ -1,4 +1,4 @@
-//! [`Exit`]: the exit codes of `play`, and [`ExitClass`]: what they mean for whoever decides about trying again.
+//! [`Exit`]: the exit codes of `play`, and [`ExitClass`]: whether another try may help.
 
 use std::process::ExitCode;
 

@@ -49,7 +49,7 @@ fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
     let has_ended = happened.ended.exit == Exit::Child && happened.reason.is_some();
     match &end.exit {
         _ if has_ended => failed(happened.reason.clone().unwrap_or_default()),
-        // Nobody knows whether it runs.
+        // It is not known whether it runs.
         Some(exit) if exit.how == How::Lost => {
             Check::new(Kind::Child, name, Verdict::Error, exit.to_string())
         }
