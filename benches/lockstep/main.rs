@@ -1,7 +1,7 @@
 //! How fast playback goes that waits for a node: with a gate and in lockstep, compared with a loop that puts a message and
 //! waits for the answer.
 //!
-//! `cargo bench --bench lockstep [-- ROUNDS]` (default 7). Each turn is a process of its own that starts a node, a third process.
+//! `cargo bench --bench lockstep [-- ROUNDS]` (default 7); with `recorded` only what recording the answers costs. Each turn is a process of its own that starts a node, a third process.
 //! All use zenoh as `play --isolated` does: a router in the process that sends, peers with links to each other. The node answers
 //! each message with one of the same size. Turns alternate, and the figures are medians over the rounds, the ratios those of
 //! the turns of one round.
@@ -40,6 +40,9 @@ fn main() -> Result<()> {
         .unwrap_or(7);
     let dir = tempfile::tempdir()?;
     let bag = dir.path().join("bag.mcap");
+    if std::env::args().any(|arg| arg == "recorded") {
+        return recording(rounds, &bag);
+    }
     for size in [200, 10_000, 1_000_000] {
         compare(rounds, size, &bag)?;
     }
@@ -123,6 +126,54 @@ fn compare(rounds: usize, size: usize, bag: &Path) -> Result<()> {
             "{:<40}{:>15.3}",
             format!("{}, to that without", turns[with].0),
             median(ratios)
+        );
+    }
+    Ok(())
+}
+
+/// What it costs to record the answers. The order of the two turns changes from round to round.
+fn recording(rounds: usize, bag: &Path) -> Result<()> {
+    println!("cycles a second, recorded to not recorded: median and quartiles of {rounds} rounds");
+    for (way, size) in [
+        (Way::Gated, 200),
+        (Way::Gated, 10_000),
+        (Way::Settled, 200),
+        (Way::Settled, 10_000),
+    ] {
+        let without = Turn {
+            way,
+            cycles: 3_000,
+            size,
+            has_clock: way == Way::Settled,
+            records: false,
+            computes: Duration::ZERO,
+        };
+        let with = Turn {
+            records: true,
+            ..without
+        };
+        without.write_recording(bag)?;
+        let mut ratios = Vec::new();
+        for round in 0..rounds {
+            let (first, second) = if round.is_multiple_of(2) {
+                (without, with)
+            } else {
+                (with, without)
+            };
+            let (first, second) = (first.run(bag)?.per_second, second.run(bag)?.per_second);
+            ratios.push(if round.is_multiple_of(2) {
+                second / first
+            } else {
+                first / second
+            });
+        }
+        ratios.sort_by(f64::total_cmp);
+        let at = |share: usize| ratios.get(rounds * share / 4).copied().unwrap_or(f64::NAN);
+        println!(
+            "{way:?}, {size} bytes: {:.3} ({:.3} to {:.3})",
+            at(2),
+            at(1),
+            at(3)
         );
     }
     Ok(())

@@ -136,7 +136,11 @@ impl Settler {
                 }
                 Step::LookAgain { how: next, pause } => {
                     how = next;
-                    self.pauses.wait_for(pause, &self.set);
+                    match how {
+                        // A look at one thread costs as little as one at the machine.
+                        How::Suspect(_) => self.pauses.wait(pause),
+                        How::Ran | How::Proof => self.pauses.wait_for(pause, &self.set),
+                    }
                 }
                 Step::NeverSettles { thread, why } => {
                     let thread = thread.map(|thread| self.set.name(thread));
@@ -157,8 +161,8 @@ impl Settler {
     }
 }
 
-/// Pauses that end on time: a thread sleeps longer than it asks for, so it asks for less, and spins for the rest. It sleeps in any
-/// case, because what is on its way may need the processor on which this thread runs.
+/// Pauses that end on time: a thread sleeps longer than it asks for, so it asks for less. It spins for the rest of a short pause. It
+/// sleeps in any case, because what is on its way may need the processor on which this thread runs.
 #[derive(Debug, Default)]
 struct Pauses {
     /// How much longer sleeping took than it was asked to.
@@ -169,6 +173,8 @@ struct Pauses {
 const MOST_LATE: Duration = Duration::from_micros(60);
 /// The longest spin.
 const LONGEST_SPIN: Duration = Duration::from_micros(15);
+/// The longest pause that may end with a spin: the others need not be that exact.
+const SHORT_PAUSE: Duration = Duration::from_micros(100);
 
 /// A pause is interrupted so many times to see whether the machine has become idle.
 const GLANCES: u32 = 3;
@@ -199,7 +205,7 @@ impl Pauses {
         sleep(asked.max(Duration::from_nanos(1)));
         let slept = began.elapsed();
         self.learn(slept.saturating_sub(asked));
-        if pause.saturating_sub(slept) <= LONGEST_SPIN {
+        if pause <= SHORT_PAUSE && pause.saturating_sub(slept) <= LONGEST_SPIN {
             while began.elapsed() < pause {
                 std::hint::spin_loop();
             }

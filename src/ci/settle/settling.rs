@@ -35,7 +35,7 @@ use super::look::{How, Look, Ran, Seen, State, ThreadId, Why};
 /// its way in a thread of the system for some time.
 const APART: Duration = Duration::from_micros(50);
 /// The longest pause, unless a look takes so long that this would be too often.
-const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 /// A pause is at most this share of the time since the beginning, so that settling ends little later than it could.
 const PAUSE_SHARE: u32 = 8;
 /// A pause may be as long as this many looks, so that looks take a small share of a processor.
