@@ -77,6 +77,21 @@ class Executor:
             self._callback(payload)
 
 
+def join() -> zenoh.Session:
+    """The session that the environment of the player asks for."""
+    settings = {
+        "mode": "peer",
+        "connect/endpoints": [os.environ["BAGPLAY_ENDPOINT"]],
+        "listen/endpoints": ["tcp/localhost:0"],
+        "scouting/multicast/enabled": False,
+    }
+    config = configuration(settings | GOSSIP)
+    # As rmw_zenoh reads it.
+    for pair in filter(None, os.environ.get("ZENOH_CONFIG_OVERRIDE", "").split(";")):
+        config.insert_json5(*pair.split("=", 1))
+    return zenoh.open(config)
+
+
 def compute(seconds: float):
     """Uses the processor for this long, whatever else runs."""
     end = time.thread_time() + seconds
@@ -153,7 +168,8 @@ def main():
     parser.add_argument("--early", type=int, default=0, help="so many messages on /answer were published before anybody listened")
     parser.add_argument("--odd", action="store_true", help="publish a topic that nobody can subscribe to")
     parser.add_argument("--odom-at", type=int, help="begin to publish /odom at this one")
-    parser.add_argument("--late", type=float, help="subscribe to /odom this many seconds after /imu; answer on /late")
+    parser.add_argument("--late", type=float, help="subscribe to a topic this many seconds after /imu; answer on /late")
+    parser.add_argument("--late-topic", default="/odom", help="what is subscribed to late, instead of /odom")
     parser.add_argument("--chatter", action="store_true", help="publish on /text without a pause")
     parser.add_argument("--wall-timer", type=float, help="a thread that wakes each so many seconds")
     parser.add_argument("--slow-at", type=int, help="sleep before this answer as long as --sleep says, not at random")
@@ -176,17 +192,7 @@ def main():
         PR_SET_DUMPABLE = 4
         assert ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
-    settings = {
-        "mode": "peer",
-        "connect/endpoints": [os.environ["BAGPLAY_ENDPOINT"]],
-        "listen/endpoints": ["tcp/localhost:0"],
-        "scouting/multicast/enabled": False,
-    }
-    config = configuration(settings | GOSSIP)
-    # As rmw_zenoh reads it.
-    for pair in filter(None, os.environ.get("ZENOH_CONFIG_OVERRIDE", "").split(";")):
-        config.insert_json5(*pair.split("=", 1))
-    session = zenoh.open(config)
+    session = join()
     zid = session.info.zid()
     is_echo = arguments.echo is not None
     answer_type = (IMU_DDS, os.environ["IMU_HASH"]) if is_echo else (STRING_DDS, STRING_HASH)
@@ -309,7 +315,7 @@ def main():
         subscribe(2, "/imu", IMU_DDS, receive)
     if late:
         time.sleep(arguments.late)
-        subscribe(3, "/odom", ODOM_DDS, lambda _: late.put(HEADER + string("odom")))
+        subscribe(3, arguments.late_topic, ODOM_DDS, lambda _: late.put(HEADER + string("odom")))
     if arguments.chatter:
         threading.Thread(target=chatter, args=(extra,), daemon=True).start()
     if arguments.wall_timer:
