@@ -328,6 +328,20 @@ def test_a_recorded_topic_that_the_program_publishes_is_not_played(run, demo):
     assert len(case.texts("/answer")) == len(inputs(demo, 0.3))
 
 
+@pytest.mark.parametrize("named", [(), ("--record-topics", "/odom", "/answer", "/late")])
+def test_a_recorded_topic_that_the_program_publishes_is_moved_aside(run, demo, monkeypatch, named):
+    monkeypatch.setenv("ODOM_HASH", demo.topics["/odom"].hash)
+    follower = node("--odom", "--late", "0.01", "--late-topic", "/recorded/odom")
+    case = run("--lockstep", "--topics", "/odom", "--aside", "recorded", *named, command=follower, end="+0.3s")
+    assert case.exit == DONE, case.stderr
+    if not named:
+        case.says("/odom is played as /recorded/odom, because /ci_node publishes it")
+    sent = {topic["topic"]: topic["messages"] for topic in case.report["inputs"]}
+    assert sent == {"/imu": len(inputs(demo, 0.3)), "/recorded/odom": len(case.texts("/late"))}
+    assert sent["/recorded/odom"] > 5
+    assert len(case.texts("/answer")) == sent["/imu"]
+
+
 def test_the_report_of_repetitions_names_a_recording_that_is_kept(run):
     case = run("--lockstep", "--repeat", "3", command=node(), end="+0.2s")
     assert case.exit == DONE, case.stderr
@@ -351,3 +365,12 @@ def test_a_burst_that_a_queue_cannot_hold_is_said_before_the_run(run, demo):
     spread = run(*gate, "--spread", command=slow, end="+0.5s")
     assert spread.exit == DONE, spread.stderr
     assert spread.counts()["/answer"] == len(inputs(demo, 0.5))
+
+
+@pytest.mark.parametrize("flags", [(), ("--strict",)], ids=["told", "refused"])
+def test_without_gates_all_that_goes_out_at_once_is_one_burst(run, demo, flags):
+    case = run("--rate", "max", *flags, command=node("--no-timer"), end="+0.5s")
+    count = len(inputs(demo, 0.5))
+    case.says(f"/ci_node keeps 10 messages of /imu, and {count} of them go out without a wait")
+    assert case.exit == (USAGE if flags else DONE), case.stderr
+    assert case.report["inputs"][0]["messages"] == (0 if flags else count)

@@ -102,6 +102,8 @@ def test_a_node_that_publishes_without_an_end_does_not_keep_the_run(run, demo, f
     (text,) = (it for it in case.report["outputs"] if it["topic"] == "/text")
     assert text["messages"] > 1000 and text["lost"] == text["unrecorded"] == 0
     case.says("thread", "times a second without input")
+    # 25 times --settle.
+    case.says("outputs kept coming for 5 s after the last input")
 
 
 # What it sees

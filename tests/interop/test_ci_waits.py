@@ -210,6 +210,27 @@ def test_a_process_that_runs_already_is_played_to_in_lockstep(run, demo):
         assert "cannot see whether a thread" not in case.stderr
 
 
+@pytest.mark.parametrize(
+    "flags, pacing, instead",
+    [
+        (("--gate", "/imu -> /answer"), "gates", "with its gates alone"),
+        ((), "time", "at the recorded rate"),
+        (("--rate", "2"), "time", "at the given rate"),
+    ],
+    ids=["gate", "neither", "rate"],
+)
+def test_where_lockstep_is_not_possible_the_run_says_so_and_goes_on(run, demo, tmp_path, flags, pacing, instead):
+    # A folder that is no control group: it has no list of threads.
+    port = free_port()
+    lockstep = ("--lockstep", "--cgroup", str(tmp_path), "--listen", f"tcp/127.0.0.1:{port}")
+    with running_node(run, port):
+        case = run(*lockstep, *flags, command=[], end="+0.3s", network=())
+    assert case.exit == DONE, case.stderr
+    case.says("--lockstep is not possible here", str(tmp_path), f"the run goes {instead}")
+    assert case.report["pacing"] == pacing
+    assert case.counts()["/answer"] == inputs(demo, 0.3)
+
+
 def untraced() -> tuple[str, ...]:
     """The beginning of a command line whose program may trace only what its user may."""
     return ("setpriv", "--bounding-set", "-sys_ptrace") if os.geteuid() == 0 else ()

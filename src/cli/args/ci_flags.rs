@@ -74,6 +74,9 @@ pub struct CiArgs {
     /// Slow down bursts of messages that a subscriber's queue cannot hold
     #[arg(long, requires = "gate", hide_short_help = true)]
     pub spread: bool,
+    /// Play recorded topics that CMD publishes under this prefix, instead of leaving them out
+    #[arg(long, value_name = "PREFIX", hide_short_help = true)]
+    pub aside: Option<String>,
     /// What the source timestamps of messages show
     #[arg(
         long,
@@ -177,6 +180,7 @@ impl CiArgs {
             || self.tail.is_some()
             || self.record.is_some()
             || self.record_inputs
+            || self.aside.is_some()
             || !self.record_topics.is_empty()
             || !self.wait_for_nodes.is_empty()
             || !self.expect.is_empty()

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::select::Chosen;
+use super::select::{Chosen, SelectError, check_prefix, under};
 use super::{LeftOut, PlanError};
 use crate::bag::Topic;
 use crate::ci::gates::{Limits, Trigger};
@@ -27,6 +27,11 @@ impl CiArgs {
             in_flight: usize::try_from(self.in_flight.get()).unwrap_or(usize::MAX),
             within: self.gate_timeout,
         }
+    }
+
+    /// The name under which a topic is played that the system under test publishes, too; `None`: it is left out.
+    pub fn aside(&self, name: &str) -> Option<String> {
+        self.aside.as_ref().map(|prefix| under(prefix, name))
     }
 
     /// The nodes that have to have joined, by their full names.
@@ -85,27 +90,35 @@ pub(super) fn with_tail(ci: &CiArgs, range: TimeRange) -> TimeRange {
     TimeRange::between(range.start(), range.stop().saturating_add(tail))
 }
 
-/// Recorded topics that the system under test publishes itself are not played: its nodes would receive both.
+/// Recorded topics that the system under test publishes itself, by what the flags say, are left out or moved aside: its
+/// nodes would receive both.
 pub(super) fn without_outputs(
     ci: &CiArgs,
     chosen: Vec<Chosen>,
     topics: &[Topic],
-) -> (Vec<Chosen>, Vec<LeftOut>) {
+) -> Result<(Vec<Chosen>, Vec<LeftOut>), SelectError> {
+    check_prefix("--aside", ci.aside.as_deref())?;
     let outputs = ci.outputs();
-    let flag = |chosen: &Chosen| {
-        let mut named = outputs.iter().filter(|(name, _)| *name == chosen.name);
+    let flag = |name: &str| {
+        let mut named = outputs.iter().filter(|(output, _)| output == name);
         named.next().map(|(_, flag)| *flag)
     };
-    let (closed, chosen): (Vec<_>, Vec<_>) =
-        chosen.into_iter().partition(|one| flag(one).is_some());
-    let left_out = closed.iter().map(|one| LeftOut {
-        topic: topics[one.id.index()].name.clone(),
-        reason: format!(
-            "the program under test publishes it ({})",
-            flag(one).unwrap_or_default()
-        ),
-    });
-    (chosen, left_out.collect())
+    let (mut played, mut left_out) = (Vec::new(), Vec::new());
+    for one in chosen {
+        let aside = flag(&one.name).and_then(|_| ci.aside(&one.name));
+        let one = Chosen {
+            name: aside.unwrap_or(one.name),
+            ..one
+        };
+        match flag(&one.name) {
+            None => played.push(one),
+            Some(flag) => left_out.push(LeftOut {
+                topic: topics[one.id.index()].name.clone(),
+                reason: format!("the program under test publishes it ({flag})"),
+            }),
+        }
+    }
+    Ok((played, left_out))
 }
 
 /// Each gate has to have a topic that is played: otherwise it would never be closed, and the run would prove nothing.

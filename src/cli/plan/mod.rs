@@ -124,7 +124,7 @@ pub fn plan(
         topics,
         OtherClock::of(args, clock.is_served()),
     );
-    let (mut chosen, closed) = ci::without_outputs(&args.ci, chosen, topics);
+    let (mut chosen, closed) = ci::without_outputs(&args.ci, chosen, topics)?;
     left_out.extend(closed);
     ci::check_gates(&args.ci, &chosen)?;
     for one in &mut chosen {
@@ -503,6 +503,33 @@ mod tests {
         assert_eq!(names("--prefix r"), ["/r/imu", "/r/clock"]);
         assert_eq!(names("-m /clock:=/old_clock"), ["/imu", "/old_clock"]);
         assert_eq!(planned("--clock").unwrap().left_out[0].topic, "/clock");
+    }
+
+    #[test]
+    fn topics_that_the_program_publishes_are_left_out_or_moved_aside() {
+        let names = |line: &str| {
+            let plan = planned(line).unwrap();
+            let chosen = plan.chosen.into_iter().map(|one| one.name);
+            (chosen.collect::<Vec<_>>(), plan.left_out.len())
+        };
+        let played = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(names("--record-topics /imu"), (played(&["/clock"]), 1));
+        for prefix in ["recorded", "/recorded/"] {
+            let both = format!("--record-topics /imu --aside {prefix}");
+            assert_eq!(
+                names(&both),
+                (played(&["/recorded/imu", "/clock"]), 0),
+                "{both}"
+            );
+        }
+        // The other name is also one that it publishes.
+        let both = "--record-topics /imu /a/imu --aside a";
+        assert_eq!(names(both), (played(&["/clock"]), 1));
+        let refused = planned("--aside a*b").unwrap_err().to_string();
+        assert!(
+            refused.starts_with("--aside: `a*b` is not a name"),
+            "{refused}"
+        );
     }
 
     #[test]

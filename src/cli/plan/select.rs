@@ -54,8 +54,13 @@ pub enum SelectError {
     #[error("--remap: there are two rules for `{}`", Foreign::text(.0))]
     Twice(String),
     /// A prefix that is not a valid name.
-    #[error("--prefix: `{}` is not a name (letters, digits, `_` and `/`)", Foreign::text(.0))]
-    Prefix(String),
+    #[error("{flag}: `{}` is not a name (letters, digits, `_` and `/`)", Foreign::text(.prefix))]
+    Prefix {
+        /// The flag.
+        flag: &'static str,
+        /// What it was given.
+        prefix: String,
+    },
 }
 
 /// The topics that the arguments choose, in the bag's order.
@@ -86,9 +91,7 @@ pub fn choose(
         .iter()
         .map(|rule| remap_rule(rule))
         .collect::<Result<Vec<_>, _>>()?;
-    if let Some(prefix) = args.prefix.as_ref().filter(|prefix| !is_name(prefix)) {
-        return Err(SelectError::Prefix(prefix.clone()));
-    }
+    check_prefix("--prefix", args.prefix.as_deref())?;
     for (n, (from, _)) in remaps.iter().enumerate() {
         if remaps[..n].iter().any(|(earlier, _)| earlier == from) {
             return Err(SelectError::Twice(from.clone()));
@@ -203,10 +206,24 @@ fn outgoing(name: &str, remaps: &[(String, String)], prefix: Option<&str>) -> St
         .map(|(_, to)| to.as_str());
     match (remapped, prefix) {
         (remapped, None) => remapped.unwrap_or(name).to_owned(),
-        (remapped, Some(prefix)) => {
-            let prefix = absolute(prefix.trim_matches('/'));
-            format!("{prefix}{}", absolute(remapped.unwrap_or(name)))
-        }
+        (remapped, Some(prefix)) => under(prefix, remapped.unwrap_or(name)),
+    }
+}
+
+/// The name of a topic under a prefix.
+pub(super) fn under(prefix: &str, name: &str) -> String {
+    let prefix = absolute(prefix.trim_matches('/'));
+    format!("{prefix}{}", absolute(name))
+}
+
+/// Refuses a prefix that is not a valid name.
+pub(super) fn check_prefix(flag: &'static str, prefix: Option<&str>) -> Result<(), SelectError> {
+    match prefix.filter(|prefix| !is_name(prefix)) {
+        None => Ok(()),
+        Some(prefix) => Err(SelectError::Prefix {
+            flag,
+            prefix: prefix.to_owned(),
+        }),
     }
 }
 

@@ -22,7 +22,6 @@ use bagplay::wire::{Session, Which, WireOptions};
 use super::held::System;
 use super::setup::WITH_INPUTS;
 use crate::app::failure::{Failure, OrExit};
-use crate::app::network::Network;
 
 /// The threads of this process through which messages leave and arrive: all of zenoh's. A connection belongs to the runtime
 /// that accepted or opened it (`acc-`, `net-`, `app-`): its threads wake those that receive (`rx-`). `subscribe` has a
@@ -204,21 +203,6 @@ pub(super) fn lockstep(
         Ok(None) => (None, None),
         Err(why) => (None, Some(fall_back(plan, args, &why))),
     }
-}
-
-/// Recorded topics that the system under test publishes, too, are not played: its nodes would receive both. Returns what to
-/// say about it.
-pub(super) fn close_loops(network: &Network, plan: &mut Plan) -> Vec<String> {
-    let mut notes = Vec::new();
-    plan.chosen.retain(|chosen| {
-        let publisher = network.publisher(&chosen.name);
-        if let Some(node) = &publisher {
-            let name = &chosen.name;
-            notes.push(format!("{name} is not played, because {node} publishes it"));
-        }
-        publisher.is_none()
-    });
-    notes
 }
 
 /// The topics that are sent, by the index of the recorded topic.

@@ -2,6 +2,7 @@
 
 mod begin;
 mod drained;
+mod happened;
 mod held;
 mod limit;
 mod once;
@@ -21,8 +22,9 @@ use super::play::prepare;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
 use crate::app::supervise::join::receive_signals;
+use happened::Happened;
 use held::System;
-use once::{Happened, play_once};
+use once::play_once;
 use result::judges::Judges;
 use result::record::{Span, name, record};
 use result::repetitions::Repetitions;

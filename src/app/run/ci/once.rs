@@ -1,20 +1,14 @@
 //! One run against a program under test: from joining the network to what happened.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use anyhow::Context;
-use bagplay::bag::Bag;
-use bagplay::ci::child::{Child, ChildEnd, ProcessEnds, Program};
-use bagplay::ci::drive::{Desk, Drive, Driven, Governor, Progress, Waiting};
+use bagplay::bag::Reach;
+use bagplay::ci::child::{Child, ProcessEnds, Program};
+use bagplay::ci::drive::{Desk, Drive, Driven};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
-use bagplay::ci::outputs::{Outputs, OutputsEnd, PlayedTopic, RecordInputs};
-use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord};
-use bagplay::ci::settle::Unprompted;
-use bagplay::cli::{Ending, Exit, Hints, Plan, PlayArgs, Wire, plural};
-use bagplay::player::{Command, Player};
-use bagplay::wire::Subscribed;
+use bagplay::cli::{Ending, Exit, Hints, Plan, Wire};
+use bagplay::output::Output;
+use bagplay::player::{Command, Player, Report, Source};
 use crossbeam_channel::never;
 
 use super::begin::{
@@ -22,10 +16,10 @@ use super::begin::{
     wire_options,
 };
 use super::drained::drain;
-use super::held::System;
+use super::happened::{Happened, Rest};
 use super::ready::{depths, get_ready, needs_ros};
-use super::reset::{Reset, begin_on_system, wait_for_rest};
-use super::result::sent::{inputs, lateness, miscounted};
+use super::reset::{begin_on_system, wait_for_rest};
+use super::result::sent::{lateness, miscounted};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -35,53 +29,6 @@ use crate::app::run::play::source;
 use crate::app::supervise::join::begin;
 use crate::app::supervise::under_test::UnderTest;
 use crate::app::supervise::{Ended, Rules, Run, shutdown};
-
-/// What happened in one run.
-#[derive(Debug)]
-pub(super) struct Happened {
-    /// The range that was played.
-    pub(super) plan: Plan,
-    pub(super) inputs: Vec<Input>,
-    pub(super) unsent_bytes: u64,
-    /// How many places of the recording could not be read, or were found to be wrong before.
-    pub(super) damaged: u64,
-    /// That the recording has another number of messages than it says.
-    pub(super) miscounted: Option<String>,
-    pub(super) pacing: Pacing,
-    /// How late messages were; `None` if they had no times at which they were due.
-    pub(super) lateness: Option<Spans>,
-    pub(super) progress: Progress,
-    pub(super) outputs: OutputsEnd,
-    /// Who published them.
-    pub(super) publishers: Vec<Subscribed>,
-    /// The threads of the program under test that ran before anything was sent, again and again.
-    pub(super) unprompted: Vec<Unprompted>,
-    pub(super) recording: PathBuf,
-    pub(super) child: Option<(Program, ChildEnd)>,
-    /// The system that stays, and what is known of it.
-    pub(super) system: Option<SystemRecord>,
-    /// Whether it could be reset, if it had to be.
-    pub(super) reset: Option<Check>,
-    pub(super) ended: Ended,
-    /// Why it ended early, in a sentence.
-    pub(super) reason: Option<String>,
-    pub(super) notes: Vec<String>,
-}
-
-impl Happened {
-    /// What is wrong with what was played, in a sentence.
-    pub(super) fn damage(&self) -> Option<String> {
-        if self.damaged > 0 {
-            let places = plural(self.damaged, "damaged place");
-            return Some(format!("{places} in the recording"));
-        }
-        self.miscounted.clone()
-    }
-
-    pub(super) fn has_played_nothing(&self) -> bool {
-        self.inputs.iter().all(|input| input.messages == 0)
-    }
-}
 
 /// A run before anything is played: the network is joined, and the program under test was started.
 struct Started<'a> {
@@ -164,7 +111,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let args = setup.args;
     let mut plan = setup.plan.clone();
     let Started {
-        network,
+        mut network,
         out,
         player,
         desk,
@@ -172,14 +119,19 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         mut under_test,
         mut rest,
     } = start(setup, folder, &mut plan)?;
-    let transport = player.transport();
     if let Some((_, record)) = &rest.system {
         tracing::info!("{}", record.sentence());
     }
     let running_child = child.as_ref().map(|(_, child)| child);
     let processes = processes(args, running_child, setup.system);
     let found = (&rest.outputs, processes);
-    let ready = get_ready(setup, &network, &mut plan, found, &mut under_test);
+    let (ready, out) = get_ready(
+        setup,
+        (&mut network, out),
+        &mut plan,
+        found,
+        &mut under_test,
+    )?;
     rest.say(ready.notes);
     rest.unprompted = ready.unprompted;
     if let Some((ended, reason)) = ready.refused {
@@ -208,39 +160,20 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         shutdown::leave(network, out.into_inner().into_inner());
         return Ok(happened);
     }
-    let running = player
-        .start(plan.options.clone(), source, out)
-        .context("the player's thread cannot be started")
-        .or_exit(Exit::Failed)?;
-    let run = Run {
-        rules: Rules::of_ci(args),
-        plan: &plan,
-        hints: &Hints::new(args, &plan, setup.bag.topics()),
-        streams: Vec::new(),
+    let stage = Stage {
+        setup,
+        folder,
         network: &network,
-        log_target: setup.log_target,
-        transport,
-        signals: setup.signals.clone(),
-        followed: None,
+        desk: &desk,
+        plan: &plan,
     };
-    let begun = begin_on_system(setup, (&network, &desk), folder, &plan, &mut under_test);
-    let watched = if let Some(ended) = rest.begins(begun) {
-        // A player that has already stopped is fine.
-        let _ = run.transport.send(Command::Stop);
-        ended
-    } else {
-        let subject = Subject::Recording(reach);
-        headless::watch(&run, &mut under_test, &running, subject, true)
-    };
-    let (report, out, ended) = shutdown::join(&run, running, Ok(watched))?;
-    let (mut ended, unsent_bytes) = shutdown::drain(&run, ended);
-    if ended.how == Ending::End {
-        let before = "everything was answered";
-        ended = drain(setup, &network, &desk, &mut under_test, before);
-    }
-    if ended.how == Ending::End && !report.reached_end {
-        ended.how = Ending::Stopped;
-    }
+    let under = (&mut under_test, &mut rest);
+    let Played {
+        report,
+        out,
+        mut ended,
+        unsent_bytes,
+    } = stage.play((player, source, out), reach, under)?;
     let unread = watch.map(ProcessEnds::finish).unwrap_or_default();
     if under_test.takes_any_failure(&unread) && ended.how == Ending::End {
         ended = Ended::failed(Exit::Child);
@@ -260,116 +193,77 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     })
 }
 
-/// What the end of a run needs of its beginning.
-struct Rest<'a> {
-    args: &'a PlayArgs,
-    bag: &'a Bag,
-    recording: PathBuf,
-    pacing: Pacing,
-    notes: Vec<String>,
-    unprompted: Vec<Unprompted>,
-    outputs: Outputs,
-    system: Option<(&'a System, SystemRecord)>,
-    /// The program of that system.
-    program: Option<Program>,
-    reset: Option<Check>,
+/// What a run plays with, once everything is there.
+struct Stage<'a> {
+    setup: &'a Setup<'a>,
+    folder: &'a RunFolder,
+    network: &'a Network,
+    desk: &'a Desk,
+    plan: &'a Plan,
 }
 
-impl Rest<'_> {
-    /// The run has begun on its system, or had to end before that: then how.
-    fn begins(&mut self, begun: Option<Reset>) -> Option<Ended> {
-        let begun = begun?;
-        self.reset = begun.check;
-        if let Some((_, record)) = &mut self.system {
-            record.reset = begun.commands;
-        }
-        (begun.ended.how != Ending::End).then_some(begun.ended)
-    }
+/// How it was played.
+struct Played<O> {
+    report: Report,
+    out: O,
+    ended: Ended,
+    unsent_bytes: u64,
+}
 
-    /// Starts the thread that waits for answers and, in lockstep, until the processes have settled.
-    fn govern(&mut self, desk: &Desk, waiting: Option<Waiting>) -> Result<Governor, Failure> {
-        if waiting.is_none() {
-            desk.without_lockstep();
-        }
-        self.pacing = pacing(self.args, waiting.is_some());
-        Governor::start(desk, waiting)
-            .context("the thread that governs the run cannot be started")
-            .or_exit(Exit::Failed)
-    }
-
-    /// Records what is sent, too, if that is asked for.
-    fn record_inputs(&self, out: PlayOutput, plan: &Plan, desk: &Desk) -> RecordInputs<PlayOutput> {
-        let topics = plan.chosen.iter().map(|chosen| PlayedTopic {
-            id: chosen.id,
-            recorded: &self.bag.topics()[chosen.id.index()],
-            name: &chosen.name,
-        });
-        let place = Arc::clone(desk.place());
-        RecordInputs::new(out, self.outputs.input_recorder(), topics, move || {
-            place.get()
-        })
-    }
-
-    /// Notes for the reports, which are also logged.
-    fn say(&mut self, notes: impl IntoIterator<Item = String>) {
-        say(&mut self.notes, notes);
-    }
-
-    /// Ends the recording, then the program under test: what it publishes when it is asked to end is no output of the run.
-    fn finish(
-        mut self,
-        plan: Plan,
-        network: &Network,
-        desk: &Desk,
-        child: Option<(Program, Child)>,
-        (ended, reason): (Ended, Option<String>),
-    ) -> Happened {
-        let inputs = inputs(network, &plan, self.bag);
-        let publishers = self.outputs.subscribed();
-        let outputs = self.outputs.finish();
-        let grace = self.args.ci.grace.to_std();
-        let child = child.map(|(program, child)| (program, child.end(grace)));
-        let held = self.system.zip(self.program);
-        let (held, system) = held.map_or((None, None), |((system, record), program)| {
-            let place = desk.place();
-            let clock = place.get().saturating_add(plan.options.clock.shift);
-            let record = SystemRecord {
-                outputs_before: outputs.before,
-                ..record
-            };
-            let clock = place.has_begun().then_some(clock);
-            let (end, record) = system.has_dealt_with_run(record, clock, &program);
-            (Some((program, end)), Some(record))
-        });
-        let child = child.or(held);
-        let said = child.iter().flat_map(|(_, end)| end.notes());
-        say(&mut self.notes, said);
-        Happened {
-            unsent_bytes: 0,
-            inputs,
-            damaged: 0,
-            miscounted: None,
+impl Stage<'_> {
+    /// Plays, and waits until everything was answered and has come.
+    fn play<O: Output + Send + 'static>(
+        &self,
+        (player, source, out): (Player, Source, O),
+        reach: Reach,
+        (under_test, rest): (&mut UnderTest, &mut Rest<'_>),
+    ) -> Result<Played<O>, Failure> {
+        let &Self {
+            setup,
+            folder,
+            network,
+            desk,
             plan,
-            pacing: self.pacing,
-            lateness: None,
-            progress: desk.progress(),
-            outputs,
-            publishers,
-            unprompted: self.unprompted,
-            recording: self.recording,
-            child,
-            system,
-            reset: self.reset,
-            ended,
-            reason,
-            notes: self.notes,
+        } = self;
+        let transport = player.transport();
+        let running = player
+            .start(plan.options.clone(), source, out)
+            .context("the player's thread cannot be started")
+            .or_exit(Exit::Failed)?;
+        let run = Run {
+            rules: Rules::of_ci(setup.args),
+            plan,
+            hints: &Hints::new(setup.args, plan, setup.bag.topics()),
+            streams: Vec::new(),
+            network,
+            log_target: setup.log_target,
+            transport,
+            signals: setup.signals.clone(),
+            followed: None,
+        };
+        let begun = begin_on_system(setup, (network, desk), folder, plan, under_test);
+        let watched = if let Some(ended) = rest.begins(begun) {
+            // A player that has already stopped is fine.
+            let _ = run.transport.send(Command::Stop);
+            ended
+        } else {
+            let subject = Subject::Recording(reach);
+            headless::watch(&run, under_test, &running, subject, true)
+        };
+        let (report, out, ended) = shutdown::join(&run, running, Ok(watched))?;
+        let (mut ended, unsent_bytes) = shutdown::drain(&run, ended);
+        if ended.how == Ending::End {
+            let before = "everything was answered";
+            ended = drain(setup, network, desk, under_test, before);
         }
-    }
-}
-
-fn say(notes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
-    for note in more {
-        tracing::warn!("{note}");
-        notes.push(note);
+        if ended.how == Ending::End && !report.reached_end {
+            ended.how = Ending::Stopped;
+        }
+        Ok(Played {
+            report,
+            out,
+            ended,
+            unsent_bytes,
+        })
     }
 }

@@ -161,6 +161,11 @@ pub const FLAG_KEYS: &[Key] = &[
     key("actions", Shape::List, "As the flag"),
     key("any-type-hash", Shape::Switch, "As the flag"),
     key(
+        "aside",
+        Shape::Value,
+        "Prefix for recorded topics that the program publishes, too; without it they are not played",
+    ),
+    key(
         "cgroup",
         Shape::Value,
         "Processes under test that run already; not beside a `command`",

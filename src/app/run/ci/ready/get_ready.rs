@@ -8,9 +8,10 @@ use bagplay::cli::{Exit, Plan, PlayArgs};
 
 use super::awaited::{Awaited, NotReady, With};
 use super::bursts::{self, Overflow};
+use super::loops;
 use crate::app::failure::Failure;
-use crate::app::network::Network;
-use crate::app::run::ci::begin::{close_loops, lockstep};
+use crate::app::network::{Network, PlayOutput};
+use crate::app::run::ci::begin::lockstep;
 use crate::app::run::ci::setup::Setup;
 use crate::app::supervise::Ended;
 use crate::app::supervise::under_test::UnderTest;
@@ -28,31 +29,44 @@ pub(in crate::app::run::ci) struct Ready {
     pub(in crate::app::run::ci) refused: Option<(Ended, String)>,
 }
 
-/// Waits until the system under test is there. Topics that it publishes are no longer played.
+/// Waits until the system under test is there. Topics that it publishes are then left out or moved aside: the output may be
+/// another one after that.
 pub(in crate::app::run::ci) fn get_ready(
     setup: &Setup<'_>,
-    network: &Network,
+    (network, mut out): (&mut Network, PlayOutput),
     plan: &mut Plan,
     (outputs, processes): (&Outputs, Option<Processes>),
     under_test: &mut UnderTest,
-) -> Ready {
+) -> Result<(Ready, PlayOutput), Failure> {
     let args = setup.args;
     let limit = args.topics.wait_timeout.to_std();
-    let ready = Awaited::of(args, plan).wait(&With {
-        network,
-        plan,
-        outputs,
-        processes: processes.clone(),
-        limit,
-        time_limit: &setup.time_limit,
-        signals: setup.signals,
-        ended: &under_test.ended,
-    });
+    let wait = |network: &Network, plan: &Plan| {
+        Awaited::of(args, plan).wait(&With {
+            network,
+            plan,
+            outputs,
+            processes: processes.clone(),
+            limit,
+            time_limit: &setup.time_limit,
+            signals: setup.signals,
+            ended: &under_test.ended,
+        })
+    };
+    let mut ready = wait(network, plan);
     let (mut notes, mut unprompted, mut waiting) = (Vec::new(), Vec::new(), None);
+    if ready.is_ok() {
+        let closed = loops::close(args, network, plan);
+        notes = closed.notes;
+        if closed.is_any_moved {
+            // A session has one output at a time.
+            drop(out);
+            out = loops::advertise_again(setup, network, plan)?;
+            ready = wait(network, plan);
+        }
+    }
     let looked = ready.and_then(|ran| {
         unprompted = ran;
         check_stamps(args, outputs)?;
-        notes = close_loops(network, plan);
         under_test.played = plan.chosen.iter().map(|one| one.name.clone()).collect();
         let (settling, note) = lockstep(args, processes, plan);
         waiting = settling;
@@ -79,13 +93,14 @@ pub(in crate::app::run::ci) fn get_ready(
         Ok(overflows) => (overflows, None),
         Err(not_ready) => (Vec::new(), Some(not_ready.ended(limit))),
     };
-    Ready {
+    let ready = Ready {
         notes,
         unprompted,
         waiting,
         overflows,
         refused,
-    }
+    };
+    Ok((ready, out))
 }
 
 /// A gate that goes by the stamps of a topic whose type has none. The types of all outputs are known when they are there.

@@ -1,8 +1,9 @@
-//! Before a run: what it needs is waited for, and bursts that subscribers cannot keep are found.
+//! Before a run: what it needs is waited for, closed loops are opened, and bursts that subscribers cannot keep are found.
 
 mod awaited;
 mod bursts;
 mod get_ready;
+mod loops;
 
 pub(super) use bursts::depths;
 pub(super) use get_ready::{get_ready, needs_ros};

@@ -13,7 +13,7 @@ use bagplay::ci::report::{Check, Kind, OutputTopic, RunRecord, Unreceived, Verdi
 use bagplay::cli::{Ending, Exit, PlayArgs, count};
 use bagplay::untrusted::Foreign;
 
-use crate::app::run::ci::once::Happened;
+use crate::app::run::ci::happened::Happened;
 use crate::app::supervise::Ended;
 
 /// The name of the check that outputs are complete, as far as that is known.

@@ -16,7 +16,7 @@ use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::untrusted::{Foreign, read_text};
 
 use crate::app::failure::{Failure, OrExit};
-use crate::app::run::ci::once::Happened;
+use crate::app::run::ci::happened::Happened;
 use crate::app::run::ci::setup::{Setup, WITH_INPUTS};
 
 /// The name of the check that a recording can be judged at all.

@@ -18,8 +18,8 @@ use bagplay::wire::zenoh_version;
 
 use super::checks::checks;
 use super::judges;
+use crate::app::run::ci::happened::Happened;
 use crate::app::run::ci::held::System;
-use crate::app::run::ci::once::Happened;
 use crate::app::run::ci::setup::{Setup, WITH_INPUTS};
 
 /// How many lines of each of its files a program under test is quoted with.

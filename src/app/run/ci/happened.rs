@@ -1,0 +1,192 @@
+//! [`Happened`]: what happened in one run, and [`Rest`], which collects it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use bagplay::bag::Bag;
+use bagplay::ci::child::{Child, ChildEnd, Program};
+use bagplay::ci::drive::{Desk, Governor, Progress, Waiting};
+use bagplay::ci::outputs::{Outputs, OutputsEnd, PlayedTopic, RecordInputs};
+use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord};
+use bagplay::ci::settle::Unprompted;
+use bagplay::cli::{Ending, Exit, Plan, PlayArgs, plural};
+use bagplay::wire::Subscribed;
+
+use super::begin::pacing;
+use super::held::System;
+use super::reset::Reset;
+use super::result::sent::inputs;
+use crate::app::failure::{Failure, OrExit};
+use crate::app::network::{Network, PlayOutput};
+use crate::app::supervise::Ended;
+
+/// What happened in one run.
+#[derive(Debug)]
+pub(super) struct Happened {
+    /// The range that was played.
+    pub(super) plan: Plan,
+    pub(super) inputs: Vec<Input>,
+    pub(super) unsent_bytes: u64,
+    /// How many places of the recording could not be read, or were found to be wrong before.
+    pub(super) damaged: u64,
+    /// That the recording has another number of messages than it says.
+    pub(super) miscounted: Option<String>,
+    pub(super) pacing: Pacing,
+    /// How late messages were; `None` if they had no times at which they were due.
+    pub(super) lateness: Option<Spans>,
+    pub(super) progress: Progress,
+    pub(super) outputs: OutputsEnd,
+    /// Who published them.
+    pub(super) publishers: Vec<Subscribed>,
+    /// The threads of the program under test that ran before anything was sent, again and again.
+    pub(super) unprompted: Vec<Unprompted>,
+    pub(super) recording: PathBuf,
+    pub(super) child: Option<(Program, ChildEnd)>,
+    /// The system that stays, and what is known of it.
+    pub(super) system: Option<SystemRecord>,
+    /// Whether it could be reset, if it had to be.
+    pub(super) reset: Option<Check>,
+    pub(super) ended: Ended,
+    /// Why it ended early, in a sentence.
+    pub(super) reason: Option<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Happened {
+    /// What is wrong with what was played, in a sentence.
+    pub(super) fn damage(&self) -> Option<String> {
+        if self.damaged > 0 {
+            let places = plural(self.damaged, "damaged place");
+            return Some(format!("{places} in the recording"));
+        }
+        self.miscounted.clone()
+    }
+
+    pub(super) fn has_played_nothing(&self) -> bool {
+        self.inputs.iter().all(|input| input.messages == 0)
+    }
+}
+
+/// What the end of a run needs of its beginning.
+pub(super) struct Rest<'a> {
+    pub(super) args: &'a PlayArgs,
+    pub(super) bag: &'a Bag,
+    pub(super) recording: PathBuf,
+    pub(super) pacing: Pacing,
+    pub(super) notes: Vec<String>,
+    pub(super) unprompted: Vec<Unprompted>,
+    pub(super) outputs: Outputs,
+    pub(super) system: Option<(&'a System, SystemRecord)>,
+    /// The program of that system.
+    pub(super) program: Option<Program>,
+    pub(super) reset: Option<Check>,
+}
+
+impl Rest<'_> {
+    /// The run has begun on its system, or had to end before that: then how.
+    pub(super) fn begins(&mut self, begun: Option<Reset>) -> Option<Ended> {
+        let begun = begun?;
+        self.reset = begun.check;
+        if let Some((_, record)) = &mut self.system {
+            record.reset = begun.commands;
+        }
+        (begun.ended.how != Ending::End).then_some(begun.ended)
+    }
+
+    /// Starts the thread that waits for answers and, in lockstep, until the processes have settled.
+    pub(super) fn govern(
+        &mut self,
+        desk: &Desk,
+        waiting: Option<Waiting>,
+    ) -> Result<Governor, Failure> {
+        if waiting.is_none() {
+            desk.without_lockstep();
+        }
+        self.pacing = pacing(self.args, waiting.is_some());
+        Governor::start(desk, waiting)
+            .context("the thread that governs the run cannot be started")
+            .or_exit(Exit::Failed)
+    }
+
+    /// Records what is sent, too, if that is asked for.
+    pub(super) fn record_inputs(
+        &self,
+        out: PlayOutput,
+        plan: &Plan,
+        desk: &Desk,
+    ) -> RecordInputs<PlayOutput> {
+        let topics = plan.chosen.iter().map(|chosen| PlayedTopic {
+            id: chosen.id,
+            recorded: &self.bag.topics()[chosen.id.index()],
+            name: &chosen.name,
+        });
+        let place = Arc::clone(desk.place());
+        RecordInputs::new(out, self.outputs.input_recorder(), topics, move || {
+            place.get()
+        })
+    }
+
+    /// Notes for the reports, which are also logged.
+    pub(super) fn say(&mut self, notes: impl IntoIterator<Item = String>) {
+        say(&mut self.notes, notes);
+    }
+
+    /// Ends the recording, then the program under test: what it publishes when it is asked to end is no output of the run.
+    pub(super) fn finish(
+        mut self,
+        plan: Plan,
+        network: &Network,
+        desk: &Desk,
+        child: Option<(Program, Child)>,
+        (ended, reason): (Ended, Option<String>),
+    ) -> Happened {
+        let inputs = inputs(network, &plan, self.bag);
+        let publishers = self.outputs.subscribed();
+        let outputs = self.outputs.finish();
+        let grace = self.args.ci.grace.to_std();
+        let child = child.map(|(program, child)| (program, child.end(grace)));
+        let held = self.system.zip(self.program);
+        let (held, system) = held.map_or((None, None), |((system, record), program)| {
+            let place = desk.place();
+            let clock = place.get().saturating_add(plan.options.clock.shift);
+            let record = SystemRecord {
+                outputs_before: outputs.before,
+                ..record
+            };
+            let clock = place.has_begun().then_some(clock);
+            let (end, record) = system.has_dealt_with_run(record, clock, &program);
+            (Some((program, end)), Some(record))
+        });
+        let child = child.or(held);
+        let said = child.iter().flat_map(|(_, end)| end.notes());
+        say(&mut self.notes, said);
+        Happened {
+            unsent_bytes: 0,
+            inputs,
+            damaged: 0,
+            miscounted: None,
+            plan,
+            pacing: self.pacing,
+            lateness: None,
+            progress: desk.progress(),
+            outputs,
+            publishers,
+            unprompted: self.unprompted,
+            recording: self.recording,
+            child,
+            system,
+            reset: self.reset,
+            ended,
+            reason,
+            notes: self.notes,
+        }
+    }
+}
+
+fn say(notes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for note in more {
+        tracing::warn!("{note}");
+        notes.push(note);
+    }
+}

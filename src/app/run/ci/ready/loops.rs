@@ -1,0 +1,61 @@
+//! [`close`]: recorded topics that the system under test publishes, too, are left out or moved aside.
+
+use bagplay::cli::{Hints, Plan, PlayArgs};
+
+use crate::app::failure::Failure;
+use crate::app::network::{Network, PlayOutput};
+use crate::app::run::ci::setup::Setup;
+
+/// What was found.
+pub(super) struct Closed {
+    /// What to say about it.
+    pub(super) notes: Vec<String>,
+    /// Whether a topic has another name now. Its publisher still has the former one.
+    pub(super) is_any_moved: bool,
+}
+
+/// Changes the plan so that no topic is played that the system under test publishes: its nodes would receive both.
+pub(super) fn close(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Closed {
+    let mut closed = Closed {
+        notes: Vec::new(),
+        is_any_moved: false,
+    };
+    plan.chosen.retain_mut(|chosen| {
+        let Some(node) = network.publisher(&chosen.name) else {
+            return true;
+        };
+        let name = &chosen.name;
+        let aside = args
+            .ci
+            .aside(name)
+            .filter(|aside| network.publisher(aside).is_none());
+        let Some(aside) = aside else {
+            closed
+                .notes
+                .push(format!("{name} is not played, because {node} publishes it"));
+            return false;
+        };
+        closed.notes.push(format!(
+            "{name} is played as {aside}, because {node} publishes it"
+        ));
+        closed.is_any_moved = true;
+        chosen.name = aside;
+        true
+    });
+    for awaited in &mut plan.awaited {
+        if let Some(chosen) = plan.chosen.iter().find(|one| one.id == awaited.id) {
+            awaited.name.clone_from(&chosen.name);
+        }
+    }
+    closed
+}
+
+/// Declares the topics by their new names.
+pub(super) fn advertise_again(
+    setup: &Setup<'_>,
+    network: &mut Network,
+    plan: &mut Plan,
+) -> Result<PlayOutput, Failure> {
+    let hints = Hints::new(setup.args, plan, setup.bag.topics());
+    network.advertise(setup.args, setup.bag, plan, &hints)
+}
