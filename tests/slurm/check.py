@@ -14,6 +14,9 @@ assert [run["name"] for run in report["runs"]] == cases, "each case once, in ord
 assert report["exit_code"] == 5 and report["problems"] == [], report["problems"]
 failed = [name for name, run in runs.items() if run["exit_code"] != 0]
 assert failed == ["case-07"], failed
+# The runs of all nodes are equal: one recording, one program, in lockstep.
+digests = {run["digest"] for run in runs.values()}
+assert len(digests) == 1 and None not in digests, digests
 suites = xml.parse(work / "junit.xml").getroot().findall("testsuite")
 assert sorted(suite.get("name") for suite in suites) == cases
 
