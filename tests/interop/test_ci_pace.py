@@ -1,9 +1,13 @@
 """How a run keeps pace with nodes that sleep, answer late or more than once, publish without an end, or never join; and the
 source timestamps that a node sees."""
 
+import queue
+import re
+
 import pytest
 
 from ci_run import DONE, INPUT, PATIENCE, TIMEOUT, CaseRunner, node
+from node import session
 
 GATE = ("--gate", "/imu -> /answer")
 
@@ -122,3 +126,15 @@ def test_source_timestamps_are_log_times(run, demo, flags):
     seen = [int(text.rpartition(" source ")[2]) for text in wall.texts("/answer")]
     assert len(seen) == len(inputs(demo, 0.2)) and seen == sorted(seen)
     assert began <= seen[0] and seen[-1] <= began + wall.report["took_ms"] * 1e6
+
+
+def test_the_state_of_the_clock_is_published_in_a_run_too(run):
+    flags = ("--rate", "1", "--clock", "--clock-state")
+    with run.start(*flags, command=node(), end="+2s") as running:
+        port = running.wait_for(lambda: re.search(r"router on tcp/127\.0\.0\.1:(\d+)", running.stderr()), "a router")[1]
+        seen = queue.SimpleQueue()
+        with session(int(port)) as observer:
+            states = observer.declare_subscriber("**/clock_state/**", seen.put)
+            seen.get(timeout=PATIENCE)
+            states.undeclare()
+        assert running.case().exit == DONE

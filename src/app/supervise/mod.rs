@@ -137,8 +137,8 @@ impl<'a> Supervisor<'a> {
                     .add(node, topics, self.run.transport.now());
                 continue;
             }
-            if let Some(ended) = take_event(self.run, event) {
-                self.end(ended);
+            if let Some(why) = take_event(self.run, event) {
+                self.fail(Exit::Failed, why);
             }
         }
     }
@@ -247,12 +247,12 @@ impl<'a> Supervisor<'a> {
         self.check();
         let now = self.run.transport.now();
         if self.awaited.is_late(now) {
-            tracing::error!(
+            let why = format!(
                 "no subscriber of {} within {}; hint: --wait-timeout",
                 self.awaited.missing(),
                 self.run.rules.wait_timeout
             );
-            self.end(Ended::failed(Exit::Timeout));
+            self.fail(Exit::Timeout, why);
         }
         if let (Some(since), Some(limit)) = (self.pathless_since, self.run.rules.path_limit)
             && now.saturating_since(since) >= limit
@@ -371,12 +371,11 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// Logs an event; `Some` if it ends the run.
-fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
+/// Logs an event. If it ends the run, that is left to the caller, who gets the reason.
+fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<String> {
     match event {
         WireEvent::ForeignClock { .. } if run.rules.strict_clock => {
-            tracing::error!("{}", run.hints.event(event));
-            return Some(Ended::failed(Exit::Failed));
+            return Some(run.hints.event(event));
         }
         // The path is handled as a state, not as an event.
         WireEvent::PathChanged => {}

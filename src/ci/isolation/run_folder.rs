@@ -153,6 +153,13 @@ impl RunFolder {
         Self::make(&self.path.join(file_name(name)), Earlier::Refuse)
     }
 
+    /// Removes it with everything in it. What cannot be removed stays.
+    pub fn discard(self) {
+        if let Err(error) = fs::remove_dir_all(&self.path) {
+            tracing::debug!("{} stays: {error}", Foreign::path(&self.path));
+        }
+    }
+
     /// Where it is, from the root of the file system.
     pub fn path(&self) -> &Path {
         &self.path

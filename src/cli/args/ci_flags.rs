@@ -29,7 +29,7 @@ pub struct CiArgs {
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
     /// Play at the speed at which CMD processes the messages
-    #[arg(long, conflicts_with_all = ["follow", "is_loop", "loop_range", "start_paused"])]
+    #[arg(long)]
     pub lockstep: bool,
     /// With --lockstep: processes that run already (instead of CMD, or beside it)
     #[arg(
@@ -54,7 +54,7 @@ pub struct CiArgs {
     /// Hold playback until messages are answered: 'IN -> OUT'
     ///
     /// Also 'IN -> OUT1, OUT2 x3', 'IN -> OUT by stamp within 2s', and 'tick 20ms -> OUT' for steps of the clock.
-    #[arg(long, value_name = "RULE", conflicts_with_all = ["follow", "is_loop", "loop_range"])]
+    #[arg(long, value_name = "RULE")]
     pub gate: Vec<GateRule>,
     /// How many messages of a gate may be unanswered while playback goes on
     #[arg(long, value_name = "K", default_value = "1", hide_short_help = true)]

@@ -65,11 +65,41 @@ impl Cli {
         let follow = &cli.play.follow;
         let refused = follow.refused(cli.play.wire.wire);
         let refused = refused.or_else(|| cli.play.ci.refused());
+        let refused = refused.or_else(|| cli.play.refused_with_verdicts());
         if let Some(why) = cli.play.ros.refused().or(refused) {
             return Err(command.error(ErrorKind::ArgumentConflict, why));
         }
         cli.play.bags.append(&mut cli.play.ros.input);
         Ok(cli)
+    }
+}
+
+impl PlayArgs {
+    /// Why a run with verdicts cannot go on to its end. What a scenario has is not known here.
+    fn refused_with_verdicts(&self) -> Option<&'static str> {
+        if !self.ci.is_any() || self.ci.scenario.is_some() {
+            return None;
+        }
+        let time = &self.time;
+        [
+            (
+                self.follow.follow.is_some(),
+                "--follow cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): such a run drives \
+                 the clock itself",
+            ),
+            (
+                time.is_loop || time.loop_range.is_some(),
+                "--loop and --loop-range cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): it \
+                 would not end; hint: --repeat plays it several times",
+            ),
+            (
+                time.start_paused,
+                "--start-paused cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): it has no \
+                 transport bar and no services to resume it",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(is_given, why)| is_given.then_some(why))
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bag::{FileSummary, file_identity};
+use crate::ci::judge::compare::Rules;
 use crate::cli::args::flags::PlayArgs;
 use crate::untrusted::Foreign;
 
@@ -25,15 +26,22 @@ pub struct Overwrites {
 
 /// Compares the files that a run writes with those that it reads, and with each other. Links to one file are that file.
 ///
+/// The folder of a run is emptied before the run, so nothing that the run reads may be in it.
+///
 /// # Errors
-/// The first pair that is one file.
+/// The first pair that is one file, or the first file that would be removed.
 pub fn check_written(args: &PlayArgs, recordings: &[FileSummary]) -> Result<(), Overwrites> {
     let named = |file: &FileSummary| format!("the recording {}", file.name);
     let recordings = recordings.iter();
     let recordings = recordings.map(|file| (OsString::from(&file.identity), named(file)));
     let mut known: Vec<(OsString, String)> = recordings.collect();
     for (flag, file) in read(args) {
-        known.push((identity(file), format!("the file of {flag}")));
+        known.push((identity(&file), format!("the file of {flag}")));
+    }
+    if let Some(what) = removed(args) {
+        let file = args.ci.run_dir.clone().unwrap_or_default();
+        let flag = "--run-dir";
+        return Err(Overwrites { flag, file, what });
     }
     for (flag, file) in written(args) {
         let identity = identity(file);
@@ -49,24 +57,41 @@ pub fn check_written(args: &PlayArgs, recordings: &[FileSummary]) -> Result<(), 
     Ok(())
 }
 
-fn read(args: &PlayArgs) -> impl Iterator<Item = (&'static str, &Path)> {
+/// What is read, or replaced only when the run has ended, and lies in the folder of the run.
+fn removed(args: &PlayArgs) -> Option<String> {
+    let folder = fs::canonicalize(args.ci.run_dir.as_ref()?).ok()?;
+    let is_inside = |file: &Path| fs::canonicalize(file).is_ok_and(|it| it.starts_with(&folder));
+    if let Some(bag) = args.bags.iter().find(|bag| is_inside(bag)) {
+        return Some(format!("the recording {}", Foreign::path(bag)));
+    }
+    let golden = args.ci.golden.clone().map(|file| ("--golden", file));
+    let mut files = read(args).into_iter().chain(golden);
+    let (flag, _) = files.find(|(_, file)| is_inside(file))?;
+    Some(format!("the file of {flag}"))
+}
+
+fn read(args: &PlayArgs) -> Vec<(&'static str, PathBuf)> {
     let ci = &args.ci;
-    let golden = ci.golden.iter().filter(|_| !ci.update_golden);
+    let beside = ci.golden.as_ref().map(|golden| Rules::file_beside(golden));
+    let golden = ci.golden.clone().filter(|_| !ci.update_golden);
     let named = [
-        ("--golden-rules", ci.golden_rules.as_ref()),
+        ("--golden-rules", ci.golden_rules.clone().or(beside)),
         (
             "--qos-profile-overrides-path",
-            args.topics.qos_profile_overrides_path.as_ref(),
+            args.topics.qos_profile_overrides_path.clone(),
         ),
-        ("--zenoh-config", args.wire.zenoh_config.as_ref()),
+        ("--zenoh-config", args.wire.zenoh_config.clone()),
+        (
+            "--scenario",
+            ci.read_from.as_ref().map(|from| from.file.clone()),
+        ),
+        ("--golden", golden),
     ];
     let named = named
         .into_iter()
         .filter_map(|(flag, file)| Some((flag, file?)));
-    let expected = ci.expect.iter().map(|file| ("--expect", file));
-    let golden = golden.map(|file| ("--golden", file));
-    let all = named.chain(expected).chain(golden);
-    all.map(|(flag, file)| (flag, file.as_path()))
+    let expected = ci.expect.iter().map(|file| ("--expect", file.clone()));
+    named.chain(expected).collect()
 }
 
 fn written(args: &PlayArgs) -> impl Iterator<Item = (&'static str, &Path)> {
@@ -151,7 +176,30 @@ mod tests {
                 .is_some_and(|it| it.contains(&format!("would overwrite {what};")));
             assert!(is_said, "{flags}: {said:?}");
         }
+        let run = path("run");
+        fs::create_dir(&run).unwrap();
+        let inner = path("run/outputs.mcap");
+        fs::copy("testdata/demo.mcap", &inner).unwrap();
+        for (line, what) in [
+            (
+                format!("{bag} --run-dir {run} --golden {inner}"),
+                "the file of --golden",
+            ),
+            (
+                format!("{bag} --run-dir {run} --golden {inner} --update-golden"),
+                "the file of --golden",
+            ),
+            (
+                format!("{inner} --run-dir {run}"),
+                &format!("the recording {inner}"),
+            ),
+        ] {
+            let said = check(&line).unwrap_or_default();
+            let expected = format!("--run-dir {run} would overwrite {what};");
+            assert!(said.starts_with(&expected), "{line}: {said}");
+        }
         for flags in [
+            format!("--run-dir {run} --report {run}/report.json"),
             format!("--record {other} --junit {page} --golden {bag}"),
             format!("--golden {other} --update-golden --expect {rules}"),
         ] {

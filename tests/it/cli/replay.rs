@@ -1,6 +1,7 @@
 //! Runs with verdicts as processes: which exit code each case has. No program under test is needed for these.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 
 use bagplay::bag::Bag;
@@ -161,6 +162,67 @@ fn a_report_says_what_took_effect_what_was_read_and_how_late_messages_were() {
         "json",
     ]);
     assert!(unpaced["lateness"].is_null(), "nothing was due at a time");
+}
+
+#[test]
+fn a_run_that_cannot_begin_leaves_no_folder_or_has_its_reports() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let mut play = play();
+        play.env_remove("GITHUB_STEP_SUMMARY")
+            .current_dir(dir.path());
+        play.arg(demo()).args(more).assert()
+    };
+    let folder = dir.path().join("bagplay-run-demo");
+    // The command line is wrong.
+    let nothing = ["--isolated", "--", "no-such-program"];
+    run(&nothing)
+        .code(2)
+        .stderr(contains("no-such-program").and(contains("is not found")));
+    assert!(!folder.exists());
+    let unwritable = ["--isolated", "--junit", "/dev/null/x.xml", "--", "true"];
+    run(&unwritable).code(2);
+    assert!(!folder.exists());
+    // The machine is in the way.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = format!("tcp/{}", taken.local_addr().unwrap());
+    run(&["--listen", &listen, "--report", "report.json", "--", "true"])
+        .code(1)
+        .stderr(contains("in use").and(contains(".rs:").not()));
+    let report = json(&fs::read(dir.path().join("report.json")).unwrap());
+    assert_eq!(
+        (&report["exit_code"], &report["ended"]),
+        (&1.into(), &"failed".into())
+    );
+    let reason = report["checks"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("Address already in use"), "{report}");
+    assert!(folder.exists());
+}
+
+#[test]
+fn what_has_no_end_is_refused_in_a_run_with_verdicts() {
+    for flags in [
+        "--follow",
+        "--loop",
+        "--loop-range +1s..+2s",
+        "--start-paused",
+    ] {
+        for verdict in [
+            "--gate a->b",
+            "--record x.mcap",
+            "--lockstep --pid 1",
+            "--repeat 2",
+        ] {
+            let flag = flags.split(' ').next().unwrap();
+            play()
+                .arg(demo())
+                .args(flags.split(' '))
+                .args(verdict.split(' '))
+                .assert()
+                .code(2)
+                .stderr(contains(flag).and(contains("in a run with verdicts")));
+        }
+    }
 }
 
 #[test]

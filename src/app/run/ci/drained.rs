@@ -8,7 +8,8 @@ use crate::app::network::Network;
 use crate::app::supervise::under_test::{UnderTest, exit_of_end, verdict_of};
 use crate::app::supervise::{Ended, Rules};
 
-/// Waits until everything that was sent is dealt with. `before` is what has not come yet meanwhile.
+/// Waits until everything that was sent is dealt with. `before` names, in messages, the event that
+/// is waited for.
 pub(super) fn drain(
     setup: &Setup<'_>,
     network: &Network,
@@ -40,7 +41,7 @@ pub(super) fn drain(
         ended = fail(under_test, exit, why);
     }
     let has_path_limit = Rules::of_ci(setup.args).path_limit.is_some();
-    // Before the run begins, what comes is no output of it.
+    // Messages that come before the run begins are not among its outputs.
     if drained == Drained::Restless && desk.place().has_begun() {
         let waited = quiet.saturating_mul(LONGEST_QUIET).as_secs_f64();
         let note = format!(

@@ -28,24 +28,24 @@ pub(super) struct Happened {
     pub(super) plan: Plan,
     pub(super) inputs: Vec<Input>,
     pub(super) unsent_bytes: u64,
-    /// How many places of the recording could not be read, or were found to be wrong before.
+    /// How many damaged places of the recording were found, during playback or when it was opened.
     pub(super) damaged: u64,
-    /// That the recording has another number of messages than it says.
+    /// A sentence, if the recording does not have the number of messages that it states.
     pub(super) miscounted: Option<String>,
     pub(super) pacing: Pacing,
-    /// How late messages were; `None` if they had no times at which they were due.
+    /// How late messages were sent; `None` if they were not due at given times.
     pub(super) lateness: Option<Spans>,
     pub(super) progress: Progress,
     pub(super) outputs: OutputsEnd,
-    /// Who published them.
+    /// The publishers of the outputs.
     pub(super) publishers: Vec<Subscribed>,
-    /// The threads of the program under test that ran before anything was sent, again and again.
+    /// The threads of the program under test that ran repeatedly before anything was sent.
     pub(super) unprompted: Vec<Unprompted>,
     pub(super) recording: PathBuf,
     pub(super) child: Option<(Program, ChildEnd)>,
     /// The system that stays, and what is known of it.
     pub(super) system: Option<SystemRecord>,
-    /// Whether it could be reset, if it had to be.
+    /// The check that the system was reset, if a reset was needed.
     pub(super) reset: Option<Check>,
     pub(super) ended: Ended,
     /// Why it ended early, in a sentence.
@@ -68,7 +68,7 @@ impl Happened {
     }
 }
 
-/// What the end of a run needs of its beginning.
+/// What is known when a run begins, and is needed at its end.
 pub(super) struct Rest<'a> {
     pub(super) args: &'a PlayArgs,
     pub(super) bag: &'a Bag,
@@ -78,13 +78,13 @@ pub(super) struct Rest<'a> {
     pub(super) unprompted: Vec<Unprompted>,
     pub(super) outputs: Outputs,
     pub(super) system: Option<(&'a System, SystemRecord)>,
-    /// The program of that system.
+    /// The program of `system`.
     pub(super) program: Option<Program>,
     pub(super) reset: Option<Check>,
 }
 
 impl Rest<'_> {
-    /// The run has begun on its system, or had to end before that: then how.
+    /// Keeps the result of the reset. Returns how the run ended, if it ended before it began.
     pub(super) fn begins(&mut self, begun: Option<Reset>) -> Option<Ended> {
         let begun = begun?;
         self.reset = begun.check;
@@ -109,7 +109,7 @@ impl Rest<'_> {
             .or_exit(Exit::Failed)
     }
 
-    /// Records what is sent, too, if that is asked for.
+    /// Wraps `out`, so that sent messages are recorded if `--record-inputs` is given.
     pub(super) fn record_inputs(
         &self,
         out: PlayOutput,
@@ -127,7 +127,7 @@ impl Rest<'_> {
         })
     }
 
-    /// Notes for the reports, which are also logged.
+    /// Adds notes to the reports and to the log.
     pub(super) fn say(&mut self, notes: impl IntoIterator<Item = String>) {
         say(&mut self.notes, notes);
     }

@@ -35,7 +35,7 @@ pub(super) struct System {
     past: RefCell<Past>,
 }
 
-/// The end that the suite tells of.
+/// The end of the program under test as the suite reports it; `None` if the lines end without one.
 fn end_among(mut lines: impl Iterator<Item = io::Result<Told>>) -> Option<ChildExit> {
     lines.find_map(|line| match line {
         Ok(Told::Ended(exit)) => Some(exit),
@@ -79,7 +79,7 @@ impl System {
                 return;
             };
             let _ = first.send(system);
-            // Without an end the suite is gone, and the system with it.
+            // If the suite reports no end, it has ended, and the system with it.
             let exit = end_among(lines).unwrap_or_else(|| unknown_end(How::Lost));
             let _ = known.set(exit.clone());
             let _ = tell.send(exit);
@@ -184,7 +184,7 @@ impl System {
             let _ = self.news.recv_timeout(LONGEST_NEWS);
         }
         let exit = self.exit.get().cloned();
-        // It may also have begun to end while it was looked at.
+        // It may have ended since, and its result is not known here yet.
         let has_ended = has_ended(self.held().processes.1);
         let exit = exit.or_else(|| has_ended.then(|| unknown_end(How::Unknown)));
         ChildEnd {

@@ -12,7 +12,7 @@ mod result;
 pub(crate) mod scenario;
 mod setup;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bagplay::ci::isolation::{Earlier, RunFolder};
 use bagplay::ci::report::{Ended, Outcome, RunRecord};
@@ -26,7 +26,7 @@ use happened::Happened;
 use held::System;
 use once::play_once;
 use result::judges::Judges;
-use result::record::{Span, name, record};
+use result::record::{Span, name, record, record_of_failure};
 use result::repetitions::Repetitions;
 use result::reports::Results;
 use result::{checks, judges};
@@ -42,21 +42,29 @@ pub(crate) fn run(
     let (bag, plan) = prepare(args, log_target)?;
     begin::check_processes(args)?;
     check_written(args, bag.files()).or_exit(Exit::Usage)?;
-    let folder = run_folder(args)?;
     let results = Results::of(args)?;
+    let folder = run_folder(args)?;
     let signals = receive_signals()?;
     let system = System::told(args)?;
     let setup = Setup::new(args, (&bag, &plan), &signals, log_target, system.as_ref());
     let mut all = Repetitions::new(args.ci.repeat.get());
     let mut played = plan.clone();
     while let Some(number) = all.next() {
-        let inner = all.are_many().then(|| {
-            let inner = folder.inner(&format!("run-{number}"));
-            inner.or_exit(Exit::Failed)
-        });
-        let inner = inner.transpose()?;
-        let own = inner.as_ref().unwrap_or(&folder);
-        let (record, happened) = judged_run(&setup, &judges, own, number)?;
+        let span = Span::begin();
+        let (record, happened) = match judged_run(&setup, &judges, &folder, (span, number)) {
+            Ok(done) => done,
+            Err(failure) if failure.exit == Exit::Usage && number == 1 => {
+                if args.ci.run_dir.is_none() {
+                    folder.discard();
+                }
+                return Err(failure);
+            }
+            Err(failure) => {
+                let record = record_of_failure(&setup, &failure, &folder, (span, number));
+                all.add(record, PathBuf::new(), false);
+                break;
+            }
+        };
         let is_worth_repeating = is_worth_repeating(&setup, &happened, &record);
         all.add(record, happened.recording, is_worth_repeating);
         played = happened.plan;
@@ -79,15 +87,18 @@ pub(crate) fn run(
     Ok(exit)
 }
 
-/// Plays once, and judges what happened.
+/// Plays once, and judges what happened. One of several runs has a folder in that of all.
 fn judged_run(
     setup: &Setup<'_>,
     judges: &Judges,
     folder: &RunFolder,
-    number: u32,
+    (span, number): (Span, u32),
 ) -> Result<(RunRecord, Happened), Failure> {
     let args = setup.args;
-    let span = Span::begin();
+    let is_one_of_several = args.ci.repeat.get() > 1;
+    let inner = is_one_of_several.then(|| folder.inner(&format!("run-{number}")));
+    let inner = inner.transpose().or_exit(Exit::Failed)?;
+    let folder = inner.as_ref().unwrap_or(folder);
     let happened = play_once(setup, folder)?;
     let mut record = record(setup, &happened, folder, (span, number));
     if let Some(exit) = setup.stopped() {
@@ -104,12 +115,12 @@ fn judged_run(
     Ok((record, happened))
 }
 
-/// Whether a run that did not come to its end may do so the next time.
+/// Whether a run that did not reach its end may reach it when it is repeated.
 fn is_worth_repeating(setup: &Setup<'_>, happened: &Happened, record: &RunRecord) -> bool {
-    // What fails at an input may pass the next time; what failed before the first one fails again.
+    // A run that failed after its first input may pass when it is repeated; one that failed before fails again.
     let has_begun = record.inputs.iter().any(|input| input.messages > 0);
     let is_verdict = matches!(happened.ended.exit, Exit::Timeout | Exit::Child);
-    // What state a system is in after a run that failed is not known.
+    // After a failed run, the state of a system that stays is unknown.
     let is_fresh = setup.system.is_none();
     is_verdict && has_begun && is_fresh && record.ended != Ended::Interrupted
 }

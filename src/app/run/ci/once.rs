@@ -193,7 +193,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     })
 }
 
-/// What a run plays with, once everything is there.
+/// What playback needs, once the system under test is ready.
 struct Stage<'a> {
     setup: &'a Setup<'a>,
     folder: &'a RunFolder,
@@ -202,7 +202,7 @@ struct Stage<'a> {
     plan: &'a Plan,
 }
 
-/// How it was played.
+/// The result of playback.
 struct Played<O> {
     report: Report,
     out: O,
@@ -211,7 +211,7 @@ struct Played<O> {
 }
 
 impl Stage<'_> {
-    /// Plays, and waits until everything was answered and has come.
+    /// Plays, and waits until all questions are answered and all outputs have come.
     fn play<O: Output + Send + 'static>(
         &self,
         (player, source, out): (Player, Source, O),
@@ -226,6 +226,8 @@ impl Stage<'_> {
             plan,
         } = self;
         let transport = player.transport();
+        let has_state = setup.args.clock.clock_state;
+        let _state = network.serve_state(has_state, plan, &transport)?;
         let running = player
             .start(plan.options.clone(), source, out)
             .context("the player's thread cannot be started")

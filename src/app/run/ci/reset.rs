@@ -14,6 +14,7 @@ use crossbeam_channel::{after, select};
 use super::drained::drain;
 use super::held::System;
 use super::setup::Setup;
+use crate::app::failure::Failure;
 use crate::app::network::Network;
 use crate::app::supervise::Ended;
 use crate::app::supervise::under_test::{UnderTest, exit_of_end};
@@ -33,8 +34,8 @@ struct Beginning<'a> {
     folder: &'a RunFolder,
 }
 
-/// Waits until a system that stays rests: what it still does after the run before must not be taken for an answer to the first
-/// clock. `Some`: how the run ends, because it cannot begin.
+/// Waits until a system that stays between cases has dealt with the run before: its late messages must not be taken for
+/// answers to the first clock. `Some`: how the run ends, because it cannot begin.
 pub(super) fn wait_for_rest(
     setup: &Setup<'_>,
     network: &Network,
@@ -98,6 +99,11 @@ impl Beginning<'_> {
                     reset.check = Some(Check::failed(Kind::Child, CHECK, why));
                     reset.ended = Ended::failed(Exit::Child);
                 }
+                Err(Stop::NotStarted(exit, why)) => {
+                    tracing::error!("{why}");
+                    under_test.reason.get_or_insert(why);
+                    reset.ended = Ended::failed(exit);
+                }
                 Err(Stop::Signal(exit)) => {
                     let how = Ending::Interrupted;
                     reset.ended = Ended { how, exit };
@@ -146,7 +152,13 @@ impl Beginning<'_> {
         let program = self.system.program(command, self.folder, name);
         let child = Child::start(&program);
         let failed = |why: String| Stop::Failed(format!("the reset hook `{shown}` {why}"));
-        let child = child.map_err(|error| failed(format!("cannot be run: {error}")))?;
+        let child = child.map_err(|error| {
+            let why = format!("cannot be run: {error}");
+            match Failure::of_child(error).exit {
+                Exit::Usage => failed(why),
+                exit => Stop::NotStarted(exit, format!("the reset hook `{shown}` {why}")),
+            }
+        })?;
         let time_is_up = self.setup.time_limit.passes();
         let exit: Option<ChildExit> = select! {
             recv(child.ended()) -> exit => exit.ok(),
@@ -181,9 +193,11 @@ impl Beginning<'_> {
 enum Stop {
     /// It failed or took too long.
     Failed(String),
+    /// This machine could not start it.
+    NotStarted(Exit, String),
     /// A signal asked for the end of the run.
     Signal(Exit),
-    /// The longest time of the run has passed.
+    /// The time limit of the run has passed.
     TimeIsUp,
     /// The program under test has ended.
     SystemEnded(ChildExit),

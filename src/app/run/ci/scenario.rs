@@ -82,7 +82,7 @@ mod tests {
             assert!(ci.lockstep && ci.scenario.is_none());
             assert_eq!((ci.repeat.get(), ci.command.len()), (3, 2));
             assert_eq!(ci.record.as_deref(), Some(Path::new("out/x.mcap")));
-            // What the record of the run has as its equivalent.
+            // The command line that the record of the run has as its equivalent.
             let from = ci.read_from.unwrap();
             assert_eq!(from.file, file);
             let again = Cli::read(from.words).unwrap().play;

@@ -17,7 +17,7 @@ use super::limit::TimeLimit;
 use crate::app::log::LogTarget;
 use crate::app::signals::asked;
 
-/// The recording that has the inputs beside the outputs.
+/// The file name of the recording with inputs and outputs.
 pub(super) const WITH_INPUTS: &str = "with-inputs.mcap";
 
 /// What all repetitions of a run have in common.
@@ -59,7 +59,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Whether a signal has asked for the end, with its exit code, whoever has taken it.
+    /// The exit code of the signal that asked for the end, if there was one, whichever thread has received it.
     #[expect(clippy::unused_self, reason = "it is a fact of all repetitions")]
     pub(super) fn stopped(&self) -> Option<Exit> {
         asked()
@@ -73,7 +73,8 @@ impl<'a> Setup<'a> {
         })
     }
 
-    /// What else decides about the result, as it was when this was called first: a reference may be replaced later.
+    /// The other files that decide the result, with their digests at the first call: a reference may be replaced after
+    /// that.
     pub(super) fn read_files(&self) -> Vec<ReadFile> {
         let ci = &self.args.ci;
         let scenario = ci.read_from.iter().map(|from| ("scenario", &from.file));
@@ -81,7 +82,7 @@ impl<'a> Setup<'a> {
         let golden = ci.golden.iter().map(|file| ("golden", file));
         let rules = ci.golden_rules.iter().map(|file| ("golden-rules", file));
         let all = scenario.chain(expect).chain(golden).chain(rules);
-        // A reference that is to be made is not there yet.
+        // A reference that this run writes does not exist yet.
         let all = all.filter(|(_, file)| file.exists());
         let named = |(what, path): (&str, &PathBuf)| {
             let files = self.files(path).into_iter();
@@ -94,14 +95,14 @@ impl<'a> Setup<'a> {
         self.once(&self.read_files, || all.flat_map(named).collect())
     }
 
-    /// Computes something once, unless a signal keeps it from being whole.
+    /// Computes a value once. After a signal the value may be incomplete, and is not kept.
     fn once<T: Clone>(&self, cell: &OnceCell<T>, compute: impl FnOnce() -> T) -> T {
         if let Some(known) = cell.get() {
             return known.clone();
         }
         let found = compute();
         if self.stopped().is_none() {
-            // Nobody else has set it.
+            // It was empty, and this thread alone uses it.
             let _ = cell.set(found.clone());
         }
         found

@@ -220,9 +220,14 @@ impl Rules {
         })
     }
 
-    /// The rules that lie beside a reference: of `out.mcap` in `out.toml`. No rules if there is no such file.
+    /// The file with the rules of a reference, if it has any: of `out.mcap` it is `out.toml`.
+    pub fn file_beside(reference: &Path) -> PathBuf {
+        reference.with_extension("toml")
+    }
+
+    /// The rules that lie beside a reference. No rules if there is no such file.
     pub fn beside(reference: &Path) -> Result<Self, RulesFileError> {
-        let path = reference.with_extension("toml");
+        let path = Self::file_beside(reference);
         match read_text(&path) {
             Ok(text) => Ok(Self::parse(&text, &path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::ci::judge::compare::Rules;
 use crate::time::Duration;
 
 /// One run of a scenario, with one combination of its parameters.
@@ -131,7 +132,7 @@ impl Case {
     /// The files that it reads besides its recordings, if they are there: also the rules beside a reference.
     pub fn reads(&self) -> impl Iterator<Item = PathBuf> {
         let golden = self.values("golden").map(Path::new);
-        let rules = golden.map(|golden| golden.with_extension("toml"));
+        let rules = golden.map(Rules::file_beside);
         self.needs().map(Path::to_owned).chain(rules)
     }
 

@@ -34,7 +34,7 @@ pub(super) struct Awaited {
     inputs: Vec<(TopicId, String)>,
     /// Topics that have to have a publisher.
     outputs: Vec<String>,
-    /// Nodes that have to have joined, by their full names.
+    /// The full names of the nodes that have to have joined.
     nodes: Vec<String>,
     /// No topic is named, and there are processes under test: a node has to subscribe to some topic, and after that no other
     /// node may join for a while.
@@ -43,7 +43,7 @@ pub(super) struct Awaited {
     after_another: bool,
 }
 
-/// What is looked at while they are waited for.
+/// What [`Awaited::wait`] reads.
 pub(super) struct With<'a> {
     pub(super) network: &'a Network,
     pub(super) plan: &'a Plan,
@@ -127,7 +127,7 @@ impl Awaited {
         let former = Deadline::after(FORMER);
         loop {
             let missing = self.missing(with);
-            // Its topics would be taken for topics that the system publishes itself.
+            // The topics of the player of the run before would be taken for topics that the system publishes.
             let has_former = self.after_another
                 && with.network.publisher(CLOCK).is_some()
                 && !former.has_passed();
@@ -219,7 +219,7 @@ impl Awaited {
         (!words.is_empty()).then(|| words.join("; "))
     }
 
-    /// The nodes that have not joined, and those that have.
+    /// The nodes that have not joined and, in brackets, those that have, as text.
     fn missing_nodes(&self, network: &Network) -> Option<String> {
         if self.nodes.is_empty() {
             return None;
@@ -235,7 +235,7 @@ impl Awaited {
     }
 }
 
-/// Names from the network.
+/// Names from the network, as one text.
 fn shown(names: &[String]) -> String {
     let names: Vec<String> = names
         .iter()
@@ -259,7 +259,7 @@ impl Joined {
         if nodes != self.nodes || self.since.is_none() {
             self.nodes = nodes;
             self.since = Some(Deadline::after(QUIET));
-            // Where threads cannot be looked at, nothing is said of them.
+            // Where threads cannot be read, none is reported.
             let processes = with.processes.clone();
             self.idle = processes.and_then(|them| Idle::watch(them).ok());
         }

@@ -29,7 +29,7 @@ pub(in crate::app::run::ci) enum Stop {
     Signal(Exit),
     /// The program under test has ended.
     Ended(ChildExit),
-    /// The longest time of the run has passed.
+    /// The time limit of the run has passed.
     TimeIsUp,
 }
 
@@ -91,7 +91,7 @@ fn longest(
     let messages = bag.cursor_within(&topics, from, Direction::Forward, range);
     let in_flight = args.ci.limits().in_flight;
     let mut bursts = Bursts::new(&args.ci.gate, in_flight, start);
-    // Damage is reported when it is played.
+    // Damage is reported during playback.
     for message in messages.flatten() {
         if let Some(exit) = setup.stopped() {
             return Err(Stop::Signal(exit));
@@ -109,7 +109,7 @@ fn longest(
     Ok(bursts.longest())
 }
 
-/// How many messages of each of these topics the shortest queue keeps.
+/// The depth of the shortest queue of each of these topics, in messages.
 pub(in crate::app::run::ci) fn depths(overflows: &[Overflow]) -> BTreeMap<String, u64> {
     let mut depths = BTreeMap::new();
     for Overflow { depth, burst, .. } in overflows {
@@ -121,7 +121,7 @@ pub(in crate::app::run::ci) fn depths(overflows: &[Overflow]) -> BTreeMap<String
 }
 
 impl Overflow {
-    /// One sentence, with what can be done.
+    /// A sentence that names the burst and what the user can do.
     pub(in crate::app::run::ci) fn sentence(&self, ci: &CiArgs) -> String {
         let Self { node, depth, burst } = self;
         let (node, topic) = (Foreign::text(node), Foreign::text(&burst.topic));

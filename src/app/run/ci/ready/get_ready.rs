@@ -1,4 +1,4 @@
-//! Waits until the system under test is there, and looks at what it is, before anything is sent.
+//! Waits until the system under test is ready, and checks it before anything is sent.
 
 use bagplay::ci::drive::{Trouble, Waiting};
 use bagplay::ci::gates::Matching;
@@ -16,21 +16,21 @@ use crate::app::run::ci::setup::Setup;
 use crate::app::supervise::Ended;
 use crate::app::supervise::under_test::UnderTest;
 
-/// What was found when the system under test was there.
+/// The result of [`get_ready`].
 pub(in crate::app::run::ci) struct Ready {
-    /// What is to be said.
+    /// Notes for the reports.
     pub(in crate::app::run::ci) notes: Vec<String>,
-    /// The threads of the program under test that ran meanwhile, again and again.
+    /// The threads of the program under test that ran repeatedly during the wait.
     pub(in crate::app::run::ci) unprompted: Vec<Unprompted>,
     /// Tells when the processes under test have settled, if the run is in lockstep.
     pub(in crate::app::run::ci) waiting: Option<Waiting>,
     pub(in crate::app::run::ci) overflows: Vec<Overflow>,
-    /// How the run ends before its beginning, and why.
+    /// How and why the run ends before it begins; `None` if it begins.
     pub(in crate::app::run::ci) refused: Option<(Ended, String)>,
 }
 
-/// Waits until the system under test is there. Topics that it publishes are then left out or moved aside: the output may be
-/// another one after that.
+/// Waits until the system under test is ready. Recorded topics that it publishes are then left out or, with `--aside`,
+/// renamed. Returns the output for playback: a new one if topics were renamed.
 pub(in crate::app::run::ci) fn get_ready(
     setup: &Setup<'_>,
     (network, mut out): (&mut Network, PlayOutput),

@@ -6,11 +6,11 @@ use crate::app::failure::Failure;
 use crate::app::network::{Network, PlayOutput};
 use crate::app::run::ci::setup::Setup;
 
-/// What was found.
+/// The result of [`close`].
 pub(super) struct Closed {
-    /// What to say about it.
+    /// Notes for the reports.
     pub(super) notes: Vec<String>,
-    /// Whether a topic has another name now. Its publisher still has the former one.
+    /// Whether a topic was renamed in the plan. Its publisher on the network still has the former name.
     pub(super) is_any_moved: bool,
 }
 

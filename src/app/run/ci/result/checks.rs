@@ -1,8 +1,8 @@
 //! The checks of a run itself: the program under test, the gates, what was played, and what was received.
 //!
-//! What is [failed](Verdict::Failed) is a verdict on the system under test. Where something is in the way of a verdict, the check
-//! is an [error](Verdict::Error): outputs that were lost on their way here, and damage because of which nothing was played. With
-//! `--strict`, any damage is one, and so are inputs that were lost.
+//! A [failed](Verdict::Failed) check is a verdict on the system under test. A check is an [error](Verdict::Error) if no
+//! verdict is possible: outputs were lost before they were received, or nothing was played because of damage. With
+//! `--strict`, any damage and any lost input is an error.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::app::supervise::Ended;
 
 /// The name of the check that outputs are complete, as far as that is known.
 const RECORDED: &str = "the outputs are recorded";
-/// The same for topics that cannot be subscribed to.
+/// The name of the check that every topic could be subscribed to.
 const RECEIVED: &str = "every output is received";
 
 /// The checks of the run itself.
@@ -49,7 +49,7 @@ fn of_child(program: &Program, end: &ChildEnd, happened: &Happened) -> Check {
     let has_ended = happened.ended.exit == Exit::Child && happened.reason.is_some();
     match &end.exit {
         _ if has_ended => failed(happened.reason.clone().unwrap_or_default()),
-        // It is not known whether it runs.
+        // Whether the program still runs is unknown.
         Some(exit) if exit.how == How::Lost => {
             Check::new(Kind::Child, name, Verdict::Error, exit.to_string())
         }
@@ -121,8 +121,11 @@ fn of_recording(args: &PlayArgs, happened: &Happened) -> Option<Check> {
     }
 }
 
+/// The name of the check of the run itself.
+pub(super) const EVERYTHING: &str = "everything is played";
+
 fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
-    let name = "everything is played";
+    let name = EVERYTHING;
     let reason = || happened.reason.clone().unwrap_or_default();
     let check = |verdict, reason: String| Check::new(Kind::Run, name, verdict, reason);
     match (happened.ended.how, happened.ended.exit) {
@@ -170,7 +173,7 @@ fn unsent(happened: &Happened) -> Option<String> {
     }
 }
 
-/// What is missing of the outputs: then nothing is known of them.
+/// The check that all outputs were received and recorded.
 fn of_outputs(args: &PlayArgs, happened: &Happened) -> Option<Check> {
     let recorded = happened.outputs.recorded.as_ref()?;
     let name = RECORDED;
@@ -195,7 +198,7 @@ fn of_outputs(args: &PlayArgs, happened: &Happened) -> Option<Check> {
     Some(Check::new(Kind::Run, name, Verdict::Error, reason))
 }
 
-/// What is missing of the recording with inputs and outputs.
+/// The check that the recording with inputs and outputs has all messages.
 fn of_inputs(happened: &Happened) -> Option<Check> {
     let recorded = happened.outputs.with_inputs.as_ref()?;
     let name = "the inputs are recorded";
@@ -244,7 +247,7 @@ pub(in crate::app::run::ci) fn are_incomplete(record: &RunRecord) -> bool {
     record.checks.iter().any(says_so)
 }
 
-/// If outputs are missing, what does not hold is no verdict on the system under test: the missing ones may be the reason.
+/// If outputs are missing, failed expectations and comparisons give no verdict: the missing outputs may be the reason.
 pub(in crate::app::run::ci) fn withdraw_verdicts(record: &mut RunRecord) {
     if !are_incomplete(record) {
         return;

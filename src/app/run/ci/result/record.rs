@@ -8,16 +8,17 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bagplay::ci::gates::{GateRule, Matching, Tally};
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::report::{
-    Ended as Reached, GateRecord, Host, Kind, OutputTopic, RunRecord, UnpromptedThread, Unreceived,
-    Verdict,
+    Check, Ended as Reached, GateRecord, Host, Kind, OutputTopic, RunRecord, UnpromptedThread,
+    Unreceived, Verdict,
 };
 use bagplay::ci::settle::Unprompted;
 use bagplay::cli::{Ending, PlayArgs};
 use bagplay::untrusted::Foreign;
 use bagplay::wire::zenoh_version;
 
-use super::checks::checks;
+use super::checks::{EVERYTHING, checks};
 use super::judges;
+use crate::app::failure::{Failure, plain};
 use crate::app::run::ci::happened::Happened;
 use crate::app::run::ci::held::System;
 use crate::app::run::ci::setup::{Setup, WITH_INPUTS};
@@ -28,9 +29,9 @@ const TAIL: usize = 40;
 /// When a run began, and how long it took.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::app::run::ci) struct Span {
-    /// For people.
+    /// The wall time, for the reports.
     began: SystemTime,
-    /// For spans: the time of the system may be set meanwhile.
+    /// For durations: the wall clock may be set during the run.
     from: Instant,
 }
 
@@ -93,19 +94,6 @@ pub(in crate::app::run::ci) fn record(
     let has_failed = checks.iter().any(|check| check.verdict != Verdict::Passed);
     let tail = if has_failed { TAIL } else { 0 };
     let mut record = RunRecord {
-        name: name(args),
-        repetition,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: host(),
-        effective_command_line: match &args.ci.read_from {
-            Some(from) => texts(from.words.iter().cloned()),
-            None => texts(std::env::args_os()),
-        },
-        command_line: texts(std::env::args_os()),
-        versions: versions(),
-        began_unix_ns: span.unix_ns(),
-        recordings: setup.recordings(),
-        read_files: setup.read_files(),
         played_ns: Some((range.start().as_nanos(), range.stop().as_nanos())),
         inputs: happened.inputs.clone(),
         outputs: happened.outputs.topics.clone(),
@@ -131,7 +119,7 @@ pub(in crate::app::run::ci) fn record(
             Ending::Stopped | Ending::Failed => Reached::Failed,
         },
         exit_code: happened.ended.exit.code(),
-        ..RunRecord::default()
+        ..basis(setup, (span, repetition))
     };
     record.folder = Foreign::path(folder.path()).to_string();
     let outputs = folder.relative(&happened.recording);
@@ -152,6 +140,45 @@ pub(in crate::app::run::ci) fn record(
     }
     record.took_ms = span.millis();
     record
+}
+
+/// The record of a run that this machine or the network did not let begin or go on: it has no outputs and no verdict.
+pub(in crate::app::run::ci) fn record_of_failure(
+    setup: &Setup<'_>,
+    failure: &Failure,
+    folder: &RunFolder,
+    (span, repetition): (Span, u32),
+) -> RunRecord {
+    let why = plain(&format!("{:#}", failure.error));
+    RunRecord {
+        checks: vec![Check::new(Kind::Run, EVERYTHING, Verdict::Error, why)],
+        folder: Foreign::path(folder.path()).to_string(),
+        took_ms: span.millis(),
+        ended: Reached::Failed,
+        exit_code: failure.exit.code(),
+        ..basis(setup, (span, repetition))
+    }
+}
+
+/// What is known of a run before it begins.
+fn basis(setup: &Setup<'_>, (span, repetition): (Span, u32)) -> RunRecord {
+    let command_line = texts(std::env::args_os());
+    RunRecord {
+        name: name(setup.args),
+        repetition,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host(),
+        effective_command_line: match &setup.args.ci.read_from {
+            Some(from) => texts(from.words.iter().cloned()),
+            None => command_line.clone(),
+        },
+        command_line,
+        versions: versions(),
+        began_unix_ns: span.unix_ns(),
+        recordings: setup.recordings(),
+        read_files: setup.read_files(),
+        ..RunRecord::default()
+    }
 }
 
 /// The name of a run: that of its first recording.

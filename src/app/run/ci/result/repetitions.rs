@@ -1,4 +1,4 @@
-//! [`Repetitions`]: the runs of `--repeat`, which of them stands for all, and the verdict on all of them.
+//! [`Repetitions`]: the runs of `--repeat`, the record that represents them, and the verdict on all runs.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,13 @@ use super::checks::are_incomplete;
 #[derive(Debug, Default)]
 pub(in crate::app::run::ci) struct Repetitions {
     wanted: u32,
-    /// Those with outputs that may be compared.
+    /// The runs whose outputs may be compared.
     runs: Repeat,
     repeated: Repeated,
-    /// The record that stands for all: the last one, or the worst if one has failed.
+    /// The record that represents all runs: the last one or, if a run has failed, the worst one.
     record: RunRecord,
     first_failure: Option<(u32, String)>,
-    /// Whether another run makes no sense.
+    /// Whether no further run may follow.
     has_ended: bool,
 }
 
@@ -32,18 +32,13 @@ impl Repetitions {
         }
     }
 
-    /// Whether there are several.
-    pub(in crate::app::run::ci) const fn are_many(&self) -> bool {
-        self.wanted > 1
-    }
-
     /// The number of the next run, from 1, if there is one.
     pub(in crate::app::run::ci) fn next(&self) -> Option<u32> {
         let next = self.repeated.runs.saturating_add(1);
         (!self.has_ended && next <= self.wanted).then_some(next)
     }
 
-    /// A run has been judged. `is_worth_repeating`: what failed in it may pass the next time.
+    /// Adds a judged run. `is_worth_repeating`: if the run did not reach its end, another one may.
     pub(in crate::app::run::ci) fn add(
         &mut self,
         record: RunRecord,
@@ -51,7 +46,7 @@ impl Repetitions {
         is_worth_repeating: bool,
     ) {
         let is_complete = record.ended == Ended::Complete;
-        // Outputs with gaps differ for another reason than the program under test.
+        // Outputs with gaps may differ although the program under test does the same.
         if is_complete && !are_incomplete(&record) {
             self.runs.add(Repetition {
                 number: record.repetition,

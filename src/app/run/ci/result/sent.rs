@@ -1,4 +1,4 @@
-//! What was sent in a run, and how well.
+//! The messages that were sent in a run, and how late they were.
 
 use bagplay::bag::{Bag, Note};
 use bagplay::ci::report::{Input, Pacing, Spans};
@@ -28,7 +28,7 @@ pub(in crate::app::run::ci) fn inputs(network: &Network, plan: &Plan, bag: &Bag)
     sent.map(input).collect()
 }
 
-/// How late messages were sent. In lockstep they have no times of their own, whatever the rate.
+/// How late messages were sent. `None` in lockstep, where messages are not due at given times, whatever the rate.
 pub(in crate::app::run::ci) fn lateness(report: &Report, pacing: Pacing) -> Option<Spans> {
     let is_timed = matches!(pacing, Pacing::Time | Pacing::Gates);
     let lateness = &report.lateness;
@@ -41,7 +41,7 @@ pub(in crate::app::run::ci) fn lateness(report: &Report, pacing: Pacing) -> Opti
     })
 }
 
-/// That a recording has another number of messages than it says.
+/// A sentence, if the recording does not have the number of messages that it states.
 pub(in crate::app::run::ci) fn miscounted(bag: &Bag) -> Option<String> {
     let is_count = |note: &&Note| matches!(note, Note::Counts { .. });
     let note = bag.notes().iter().find(is_count);
