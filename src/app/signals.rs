@@ -31,8 +31,8 @@ static AT_ONCE: OnceLock<Exit> = OnceLock::new();
 /// The exit code that the first signal asks for.
 static FIRST: OnceLock<Exit> = OnceLock::new();
 
-/// Whether a signal has asked for the end, with the exit code: it stays known, whoever has taken it from the channel of
-/// [`listen`].
+/// The exit code of the first signal that asked for the end, if there was one, also after a thread has received it from
+/// the channel of [`listen`].
 pub(crate) fn asked() -> Option<Exit> {
     FIRST.get().copied()
 }

@@ -134,8 +134,8 @@ pub(crate) fn verdict_of(trouble: &Trouble, network: &Network) -> (Exit, String)
     }
 }
 
-/// The exit code of a run whose program under test has ended before it. If nobody knows of the program any more, nothing is
-/// known of how it does.
+/// The exit code of a run whose program under test ended before the run did. If the process that held the program was
+/// lost, the state of the program is unknown, and the run gives no verdict.
 pub(crate) const fn exit_of_end(end: &ChildExit) -> Exit {
     match end.how {
         How::Lost => Exit::Failed,

@@ -19,7 +19,7 @@ use crate::untrusted::Foreign;
 const LONGEST_KILL: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// How many looks in a row have to find nobody: a list of processes is not made at one instant.
+/// How many looks in a row have to find no process: a list of processes is not made at one instant.
 const QUIET_LOOKS: u32 = 2;
 /// The same while it is not clear whether a process is one of them: a fifth of a second.
 const UNCLEAR_LOOKS: u32 = 50;

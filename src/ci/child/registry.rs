@@ -44,7 +44,7 @@ pub fn kill_all() {
         // A program that is being started is a copy of this process until the system has opened its file.
         let running: Vec<i32> = registry.running.keys().copied().collect();
         kill_copies_of_this(&running);
-        // Whoever has started one kills it then.
+        // The thread that is starting a program kills it then.
         let is_starting = |registry: &mut Registry| registry.starting > 0;
         drop(STARTED.wait_timeout_while(registry, LONGEST_START, is_starting));
     }

@@ -125,8 +125,8 @@ impl Child {
         Tail::of(self.watched.program(), lines)
     }
 
-    /// Ends it and everything that it started: TERM, and KILL to what is left after the grace. Returns when nobody is
-    /// left; ten seconds after the grace at the latest.
+    /// Ends it and everything that it started: TERM, and KILL to what is left after the grace. Returns when no process
+    /// is left, ten seconds after the grace at the latest.
     pub fn end(mut self, grace: Duration) -> ChildEnd {
         self.finish(grace)
     }

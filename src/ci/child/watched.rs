@@ -149,7 +149,7 @@ impl Watched {
                 self.keep_result(process, status.as_ref().and_then(How::of));
             }
         }
-        // Only now: whoever finds a process released finds its result, too.
+        // Only now: a thread that finds a process released finds its result, too.
         drop(members);
         found.members.retain(|process| !process.has_ended);
         found
@@ -241,7 +241,7 @@ impl Watched {
     }
 
     /// The group is this program's as long as the process that was started has not been released. Where SIGCHLD is ignored,
-    /// the system releases it by itself; then the members of the group are left to whoever looks for processes.
+    /// the system releases it by itself; then the members of the group are left to the search for processes.
     /// Returns whether the group was this program's.
     pub(super) fn signal_group(&self, signal: Signal) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;

@@ -30,7 +30,7 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Wakes the governor.
     pub(super) changed: Condvar,
-    /// Wakes who waits in [`Desk::drain`].
+    /// Wakes the threads that wait in [`Desk::drain`].
     pub(super) drained: Condvar,
     /// Only one thread at a time waits with it.
     pub(super) settlement: Mutex<Option<Settlement>>,
@@ -45,7 +45,7 @@ pub(super) struct Shared {
 const MOST_MOMENTS: usize = 8192;
 /// How many questions that were given up are kept, besides the first one of each rule.
 const MISSED_KEPT: usize = 100;
-/// How many times as long as outputs have to be silent a run waits for that at its end.
+/// The longest wait for silent outputs at the end of a run, as a multiple of the `quiet` of [`Desk::drain`].
 pub const LONGEST_QUIET: u32 = 25;
 /// How long the thread that sends waits itself until the processes have settled. Meanwhile it takes no commands.
 const IN_PLACE: StdDuration = StdDuration::from_millis(5);
@@ -116,7 +116,7 @@ impl Desk {
         for Answered { rule, question } in state.ledger.answered(topic, stamp, now) {
             state.became(Happened::Answer, rule, question, now);
         }
-        // Whoever receives this output deals with it, too.
+        // Processes under test that receive this output have to deal with it, too.
         state.stir(now, Some(topic));
         self.update(&state);
     }
@@ -206,10 +206,10 @@ impl Desk {
     }
 
     /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled or,
-    /// without lockstep, no output has come for `quiet`; but outputs that do not stop are not waited for longer than
-    /// [`LONGEST_QUIET`] times that. To be called when the player has come to its end, or while it is held: then also until the clock of the start was
-    /// sent.
-    /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
+    /// without lockstep, no output has come for `quiet`. Outputs that do not stop are waited for at most
+    /// [`LONGEST_QUIET`] times `quiet`. To be called when the player has come to its end, or while it is held; while it
+    /// is held, this also waits until the clock of the start was sent.
+    ///    /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
     pub fn drain(&self, quiet: StdDuration, mut is_called_off: impl FnMut() -> bool) -> Drained {
         const LOOK: StdDuration = StdDuration::from_millis(50);
         let quiet = Duration::from(quiet);
@@ -272,7 +272,7 @@ impl Desk {
     pub(super) fn sent(&self, may_wait: bool) {
         let now = (self.0.now)();
         let mut state = self.state();
-        // What came while this was sent says nothing of how long the processes take.
+        // Outputs that came during the send do not count for the time that the processes take to settle.
         state.unsettled = None;
         state.stir(now, None);
         let waits = may_wait && state.lockstep && !state.has_failed();
@@ -375,30 +375,16 @@ impl std::fmt::Debug for Desk {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicI64, Ordering};
+    use std::sync::atomic::Ordering;
 
     use super::*;
     use crate::ci::drive::settlement::Dealt;
     use crate::ci::drive::tasks::Task;
-    use crate::ci::gates::{Ledger, Limits};
-    use crate::player::Player;
+    use crate::ci::drive::test_desk::{TestDesk, desk};
 
     #[test]
     fn processes_have_not_settled_while_an_output_is_held_up() {
-        let limits = Limits {
-            in_flight: 1,
-            within: Duration::from_secs(60),
-        };
-        let drive = Drive {
-            ledger: Ledger::new(Vec::new(), limits),
-            on_miss: OnMiss::Fail,
-            lockstep: true,
-            start: Time::ZERO,
-            is_held: false,
-        };
-        let player = Player::new();
-        let now = player.transport();
-        let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
+        let TestDesk { desk, .. } = desk(&[], OnMiss::Fail, Duration::from_secs(60), true);
         let in_hand = InHand::default();
         desk.looks_at(in_hand.clone());
         let dealt = |stirred| Dealt {
@@ -427,33 +413,30 @@ mod tests {
         assert!(may_go_on());
         assert_eq!(desk.drain(StdDuration::ZERO, || false), Drained::Whole);
     }
-    /// The instants are made up: each look takes a part of the silence that is waited for.
+
+    /// The clock of the test shows 3 ms more at each look, of the 20 ms of silence that are waited for.
     #[test]
     fn a_run_whose_outputs_do_not_stop_is_not_whole() {
-        let limits = Limits {
-            in_flight: 1,
-            within: Duration::from_secs(60),
-        };
-        let drive = || Drive {
-            ledger: Ledger::new(Vec::new(), limits),
-            on_miss: OnMiss::Fail,
-            lockstep: false,
-            start: Time::ZERO,
-            is_held: false,
-        };
-        let gates = || Player::new().gates();
         let desk = || {
-            let looks = AtomicI64::new(0);
-            let now = move || Time::from_nanos(3_000_000 * looks.fetch_add(1, Ordering::Relaxed));
-            Desk::new(drive(), gates(), now).0
+            let TestDesk { desk, millis, .. } =
+                desk(&[], OnMiss::Fail, Duration::from_secs(60), false);
+            (desk, move || {
+                millis.fetch_add(12, Ordering::Relaxed);
+            })
         };
         let quiet = StdDuration::from_millis(20);
-        let restless = desk();
+        let (restless, time_passes) = desk();
         let drained = restless.drain(quiet, || {
+            time_passes();
             restless.answered("/out", None);
             false
         });
         assert_eq!(drained, Drained::Restless);
-        assert_eq!(desk().drain(quiet, || false), Drained::Whole);
+        let (silent, time_passes) = desk();
+        let drained = silent.drain(quiet, || {
+            time_passes();
+            false
+        });
+        assert_eq!(drained, Drained::Whole);
     }
 }

@@ -54,7 +54,7 @@ impl Drop for Governor {
     }
 }
 
-/// Fails the run if the thread panics: nobody else would open the gate.
+/// Fails the run if the thread panics: no other thread would open the gate.
 struct Guard<'a>(&'a Desk);
 
 impl Drop for Guard<'_> {

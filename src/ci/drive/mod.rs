@@ -22,6 +22,8 @@ mod settlement;
 mod spread;
 mod state;
 mod tasks;
+#[cfg(test)]
+mod test_desk;
 mod waits;
 
 pub use desk::{Desk, LONGEST_QUIET};

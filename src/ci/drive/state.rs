@@ -19,9 +19,9 @@ pub(super) struct State {
     pub(super) hold: Hold,
     /// What the thread that sends does.
     pub(super) sender: Driving,
-    /// Until when the governor sleeps if nobody wakes it; `None`: it does not.
+    /// Until when the governor sleeps unless it is woken; `None`: it does not sleep.
     pub(super) governor_sleeps_until: Option<Time<Steady>>,
-    /// Whether somebody waits in [`Desk::drain`](super::Desk::drain).
+    /// Whether a thread waits in [`Desk::drain`](super::Desk::drain).
     pub(super) is_draining: bool,
     /// What was sent, or has come, so far: the processes deal with each of it.
     pub(super) stirred: u64,

@@ -53,7 +53,7 @@ impl Desk {
                 state.spread.look(now);
                 self.update(&state);
             }
-            // Nobody tells when the last one has been handed on.
+            // No thread wakes this one when the last output has been handed on, so it looks again.
             let look = is_held_up.then(|| now.saturating_add(HELD_UP));
             let deadline = state.deadline().into_iter().chain(look).min();
             state.governor_sleeps_until = Some(deadline.unwrap_or(Time::MAX));
@@ -121,7 +121,7 @@ impl Desk {
         (since, waited.unwrap_or_default())
     }
 
-    /// The processes have not settled for so long, because they publish something again and again.
+    /// Fails the run: the processes have not settled for so long, because they keep publishing.
     fn fail_restless(&self, since: UnsettledSince, took: Duration) {
         self.fail(Trouble::Restless {
             topic: since.topic,
@@ -133,33 +133,16 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicI64, Ordering};
+    use std::sync::atomic::Ordering;
 
     use super::*;
-    use crate::ci::drive::waits::{Drive, OnMiss};
-    use crate::ci::gates::{Ledger, Limits};
-    use crate::player::Player;
+    use crate::ci::drive::test_desk::{TestDesk, desk};
+    use crate::ci::drive::waits::OnMiss;
     use crate::time::Time;
 
     #[test]
     fn outputs_that_come_while_something_is_sent_do_not_count_for_the_limit() {
-        let limits = Limits {
-            in_flight: 1,
-            within: Duration::from_secs(5),
-        };
-        let drive = Drive {
-            ledger: Ledger::new(Vec::new(), limits),
-            on_miss: OnMiss::Fail,
-            lockstep: true,
-            start: Time::from_secs(0),
-            is_held: false,
-        };
-        let (player, millis) = (Player::new(), Arc::new(AtomicI64::new(0)));
-        let read = Arc::clone(&millis);
-        let (desk, _troubles) = Desk::new(drive, player.gates(), move || {
-            Time::from_millis(read.load(Ordering::Relaxed))
-        });
+        let TestDesk { desk, millis, .. } = desk(&[], OnMiss::Fail, Duration::from_secs(5), true);
         desk.sends(Time::from_secs(0), |_| ());
         desk.answered("/out", None);
         // The put blocks for a minute.
@@ -172,23 +155,12 @@ mod tests {
 
     #[test]
     fn of_each_rule_the_first_question_that_was_given_up_is_kept() {
-        let limits = Limits {
-            in_flight: 1,
-            within: Duration::from_secs(1),
-        };
-        let rules = ["/a -> /x", "/b -> /y"].map(|rule| rule.parse().unwrap());
-        let drive = Drive {
-            ledger: Ledger::new(rules.into(), limits),
-            on_miss: OnMiss::Count(u64::MAX),
-            lockstep: false,
-            start: Time::from_secs(0),
-            is_held: false,
-        };
-        let (player, millis) = (Player::new(), Arc::new(AtomicI64::new(0)));
-        let read = Arc::clone(&millis);
-        let (desk, _troubles) = Desk::new(drive, player.gates(), move || {
-            Time::from_millis(read.load(Ordering::Relaxed))
-        });
+        let TestDesk { desk, millis, .. } = desk(
+            &["/a -> /x", "/b -> /y"],
+            OnMiss::Count(u64::MAX),
+            Duration::from_secs(1),
+            false,
+        );
         let at = Time::from_secs(0);
         for topic in ["/a"; 150].into_iter().chain(["/b"; 2]) {
             desk.sends(at, |asking| asking.message(topic, at, at, None));
@@ -206,23 +178,12 @@ mod tests {
 
     #[test]
     fn outputs_that_keep_coming_do_not_start_the_limit_anew() {
-        let limits = Limits {
-            in_flight: 1,
-            within: Duration::from_secs(5),
-        };
-        let drive = Drive {
-            ledger: Ledger::new(Vec::new(), limits),
-            on_miss: OnMiss::Fail,
-            lockstep: true,
-            start: Time::from_secs(0),
-            is_held: false,
-        };
-        let (player, millis) = (Player::new(), Arc::new(AtomicI64::new(0)));
-        let gates = player.gates();
-        let read = Arc::clone(&millis);
-        let (desk, troubles) = Desk::new(drive, player.gates(), move || {
-            Time::from_millis(read.load(Ordering::Relaxed))
-        });
+        let TestDesk {
+            desk,
+            gates,
+            troubles,
+            millis,
+        } = desk(&[], OnMiss::Fail, Duration::from_secs(5), true);
         let dealt_with = |stirred| {
             desk.settled(&Dealt {
                 stirred,

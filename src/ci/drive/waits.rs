@@ -1,4 +1,4 @@
-//! What a run waits for, and what becomes of that.
+//! What a run waits for, and how these waits end.
 
 use crate::ci::gates::{Ledger, Missed, Tally};
 use crate::ci::report::Moment;
@@ -102,7 +102,7 @@ pub struct Progress {
 pub enum Drained {
     /// Everything was answered, and the outputs are in.
     Whole,
-    /// Everything was answered, but outputs kept coming. Those that come now are not in the run.
+    /// Everything was answered, but outputs kept coming. Later outputs are not in the run.
     Restless,
     /// Something was in the way: see the [`Trouble`].
     Troubled,

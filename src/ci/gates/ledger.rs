@@ -374,7 +374,7 @@ mod tests {
             ("/b", 9, 0),
             ("/b", 10, 1),
             ("/b", 20, 1),
-            // More of one output do not replace another.
+            // Messages of one output beyond its number do not replace those of another.
             ("/b", 20, 1),
             ("/a", 20, 2),
         ] {
@@ -490,14 +490,15 @@ mod tests {
     }
 
     proptest! {
-        /// By stamp, a question is answered when it has had as many messages as the rule says that are not older.
+        /// By stamp, a question is answered when as many messages as the rule demands have come that are not older than
+        /// it.
         #[test]
         fn by_stamp_each_question_gets_as_many_messages_as_it_wants(
             steps in prop::collection::vec((any::<bool>(), 0..20_i64), 0..100),
             times in 1..4_usize,
         ) {
             let mut ledger = ledger(&[&format!("/in -> /a x{times} by stamp")]);
-            // Every stamp is one that a node may know.
+            // No stamp of an answer is later than everything that was sent.
             ledger.reached(stamp(20));
             let mut open: Vec<(i64, usize)> = Vec::new();
             let mut answered = 0;

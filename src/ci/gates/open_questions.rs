@@ -12,8 +12,8 @@ pub struct Question {
     pub log_time: Time<Ros>,
     /// Its `header.stamp`; `None` if its type has none.
     pub stamp: Option<Time<Ros>>,
-    /// What the clock shows at its log time: the two differ if the clock starts at another time. It counts where there is no
-    /// stamp, because nodes take the time of their messages from the clock.
+    /// What the clock shows at its log time; the two differ if the clock starts at another time than the recording. It
+    /// is used if there is no stamp, because nodes stamp their messages with the time of the clock.
     pub shown: Time<Ros>,
     /// When it was sent.
     pub asked_at: Time<Steady>,
@@ -106,7 +106,7 @@ impl OpenQuestions {
         Some(done)
     }
 
-    /// The outputs of which messages are missing for this question.
+    /// The outputs whose messages are still missing for this question.
     pub(super) fn missing_outputs<'a>(open: &'a Open, rule: &'a GateRule) -> Vec<String> {
         let outputs = rule.outputs.iter().zip(&open.missing);
         let missing = outputs.filter(|(_, left)| **left > 0);

@@ -17,7 +17,7 @@ pub struct GateRule {
     pub trigger: Trigger,
     /// The topics that answer; each of them has to.
     pub outputs: Vec<String>,
-    /// How many messages of each of them are an answer, at least 1.
+    /// How many messages of each output make up an answer, at least 1.
     pub times: u32,
     /// Which messages answer which question.
     pub matching: Matching,

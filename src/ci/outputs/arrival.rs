@@ -14,7 +14,7 @@ pub struct Arrival {
     pub topic: Arc<PublishedTopic>,
     /// Where playback was when it was received: log time.
     pub position: Time<Ros>,
-    /// Who published it.
+    /// Its publisher.
     pub publisher: Publisher,
     /// Its number among the messages of its publisher; `None` if it tells none.
     pub sequence: Option<i64>,

@@ -1,4 +1,5 @@
-//! [`RecordInputs`]: an output that records what it passes on, into the file that has the outputs of the system under test, too.
+//! [`RecordInputs`]: an output that passes messages on and records them, in the file that also has the outputs of the
+//! system under test.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::output::{Delivery, Occasion, Output};
 use crate::ros::{PublishedTopic, Publisher};
 use crate::time::{Ros, Segment, Time};
 
-/// The numbers of inputs among all topics of a recording: those of outputs begin with 0, and there are fewer.
+/// The first topic number of inputs in a recording. The numbers of outputs begin with 0 and stay below this.
 const FIRST_NUMBER: usize = 1 << 30;
 
 /// Where inputs are recorded.
@@ -24,15 +25,16 @@ pub struct InputRecorder {
 /// A topic that is played.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayedTopic<'a> {
-    /// It in the recording.
+    /// Its id in the recording.
     pub id: TopicId,
-    /// The same.
+    /// The topic in the recording.
     pub recorded: &'a Topic,
     /// Its name on the network.
     pub name: &'a str,
 }
 
-/// Passes everything on to another output, and records the messages that it has taken: with the time at which they were played.
+/// Passes everything on to another output, and records the messages that it has sent, with the position of playback as
+/// their time.
 pub struct RecordInputs<O> {
     inner: O,
     intake: Option<Intake>,
@@ -42,7 +44,7 @@ pub struct RecordInputs<O> {
 }
 
 impl<O> RecordInputs<O> {
-    /// Around `inner`; without a recorder it only passes on. `position` is where playback is while a message is passed on.
+    /// Wraps `inner`; without a recorder it records nothing. `position` returns the position of playback.
     pub fn new<'a>(
         inner: O,
         recorder: Option<InputRecorder>,
@@ -83,7 +85,7 @@ impl<O> RecordInputs<O> {
         }
     }
 
-    /// The other output.
+    /// The wrapped output.
     pub fn into_inner(self) -> O {
         self.inner
     }
@@ -110,7 +112,7 @@ impl<O: Output> Output for RecordInputs<O> {
                 source_time: Some(message.publish_time.as_nanos()),
                 payload: message.payload.clone(),
             });
-            // As for outputs: what waits for the disk is limited.
+            // As for outputs, the bytes that wait for the disk are limited.
             intake.wait_for_room();
         }
         delivery

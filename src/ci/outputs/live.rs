@@ -18,7 +18,7 @@ use crate::ci::report::OutputTopic;
 use crate::time::{Ros, Time};
 use crate::wire::{NotReceived, Received, Session, Subscribed, Subscriptions, Which, WireError};
 
-/// How many topics may wait until their nodes are asked. With more, the others are looked up later.
+/// How many topics may wait for a request to their nodes. While so many wait, no further topic is looked up.
 const MOST_ASKED: usize = 1024;
 
 /// What to do with outputs.
@@ -35,7 +35,7 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// Recorded nowhere.
+    /// Outputs that are not recorded.
     pub const fn new(topics: Which, definitions: Definitions) -> Self {
         Self {
             topics,
@@ -103,9 +103,9 @@ pub struct OutputsEnd {
     pub not_received: Vec<NotReceived>,
     /// The recording, if there is one.
     pub recorded: Option<Recorded>,
-    /// The recording that has the inputs, too, if there is one.
+    /// The recording with inputs and outputs, if there is one.
     pub with_inputs: Option<Recorded>,
-    /// How many messages came before the run had begun: they are no outputs of it.
+    /// How many messages came before the run had begun: they are not among its outputs.
     pub before: u64,
 }
 
@@ -114,7 +114,7 @@ type OnArrival = Box<dyn Fn(&Arrival, Stamp) + Send + Sync>;
 
 struct Inner {
     state: Mutex<State>,
-    /// Not in the state: who waits for the disk holds no lock.
+    /// Not in `state`: a thread that waits for the disk must not hold its lock.
     intakes: Vec<Intake>,
     in_hand: InHand,
     known: Known,
@@ -338,7 +338,7 @@ impl Inner {
     }
 
     fn receive(&self, message: Received) {
-        // Before the locks that are taken here: whoever sleeps on one of them has not handed on its message.
+        // Held before the locks below are taken: a thread that waits for one of them has not handed on its message.
         let _held = self.in_hand.hold();
         let hash = PayloadHash::of(&message.payload);
         let stamp = match self.known.get(message.topic.number) {

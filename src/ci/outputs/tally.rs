@@ -146,7 +146,7 @@ mod tests {
                 vec![(0, Some(1)), (1, Some(2)), (0, Some(2)), (1, Some(4))],
                 [1, 1, 0, 0],
             ),
-            // Of one that was there nobody knows what it has published before.
+            // What a publisher published before it was known cannot be counted.
             (vec![(9, Some(7)), (9, Some(8)), (9, Some(9))], [0; 4]),
             (
                 vec![(0, Some(1)), (0, Some(2)), (0, Some(2)), (0, Some(4))],

@@ -13,7 +13,7 @@ use crate::untrusted::{Foreign, open_file};
 /// The version of the form. A reader refuses a later one; members that it does not know it ignores.
 pub const SCHEMA: u64 = 1;
 
-/// The longest record that is read, in bytes, also as a line among others.
+/// The longest record that is read, in bytes, as a file or as a line of a file.
 pub(in crate::ci) const LONGEST: u64 = 256 << 20;
 /// The longest file that is read, in bytes.
 const LARGEST: u64 = 2 << 30;
@@ -67,20 +67,20 @@ pub fn to_line<T: Serialize>(record: &T) -> Result<String, serde_json::Error> {
     Ok(text + "\n")
 }
 
-/// A line that was read.
+/// What was found where a line was to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::ci) enum LineRead {
-    /// There is none.
+    /// The end: there is no further line.
     End,
-    /// With its line feed.
+    /// A line with its line feed.
     Whole,
-    /// What is read ends in it.
+    /// A line without a line feed, at the end of the input.
     Cut,
-    /// It is longer than the limit, and was not read to its end.
+    /// A line that is longer than the limit; it was not read to its end.
     TooLong,
 }
 
-/// Reads a line of at most `longest` bytes in place of what `line` has.
+/// Reads a line of at most `longest` bytes into `line`, and replaces its content.
 pub(in crate::ci) fn bounded_line(
     reader: &mut impl BufRead,
     line: &mut Vec<u8>,

@@ -101,8 +101,8 @@ pub struct Look<'a> {
     pub began: Duration,
     /// When the last thread had been read, on the same clock.
     pub ended: Duration,
-    /// After the last reading, the system counted no thread that ran or waited for a processor but the one that looks, on the
-    /// whole machine. False if it does not tell.
+    /// Whether, after the last reading, the kernel counted no running or runnable thread on the whole machine except
+    /// the one that looks. False if the kernel does not report this, and in looks for a mark.
     pub is_idle: bool,
     /// The threads were listed anew, because some had come or gone. A list that is read while threads end may miss others,
     /// so it counts only when the next look finds it complete.

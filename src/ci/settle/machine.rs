@@ -1,4 +1,4 @@
-//! [`Machine`]: whether any other thread of the machine runs or is about to.
+//! [`Machine`]: whether any other thread of the machine runs or is runnable.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -8,15 +8,15 @@ use super::proc_text;
 /// `PROC_SUPER_MAGIC` of `linux/magic.h`: a container may have another file in this place, which counts something else.
 const PROC_MAGIC: u64 = 0x9fa0;
 
-/// Counts the threads of the machine that run or are runnable, those of the system too: the fourth number of
+/// Counts the threads of the machine that run or are runnable, with those of the kernel: the fourth field of
 /// `/proc/loadavg`. One reading takes a microsecond, however many threads there are.
 ///
-/// It is no proof that a thread sleeps: one that was woken for a processor that has yet to take it is not counted. It tells that
-/// no thread of the system has packets of the loopback network left to deliver (`ksoftirqd`): those are woken by their own
-/// processor.
+/// The count does not prove that a thread sleeps: a thread that was woken for another processor is not counted until
+/// that processor takes it. The count shows that no thread of the kernel (`ksoftirqd`) has packets of the loopback
+/// network left to deliver: these threads are woken by their own processor.
 #[derive(Debug)]
 pub(super) struct Machine {
-    /// `None`: the system does not tell.
+    /// `None`: the kernel does not report the count.
     counts: Option<File>,
 }
 
@@ -26,7 +26,7 @@ impl Machine {
         Self { counts }
     }
 
-    /// Whether the thread that asks is the only one that runs, and none waits for a processor.
+    /// Whether the calling thread is the only one that runs, and no other is runnable.
     pub(super) fn is_idle(&self) -> bool {
         let mut buffer = [0; 96];
         let read = |file: &File| file.read_at(&mut buffer, 0).ok();

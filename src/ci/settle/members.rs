@@ -22,9 +22,10 @@ pub enum Processes {
     /// These processes (PIDs), and what they start. A process whose parent ends before it was seen (a daemon) is not
     /// found: use a cgroup for such programs.
     Tree(Vec<u32>),
-    /// The same, of processes that this one has started, and daemons too: the system hands them to the first thread of this
-    /// process, which has to be a child subreaper ([`Child::start`](crate::ci::child::Child::start) makes it one). Whatever
-    /// else that thread has started belongs to the set, too.
+    /// As `Tree`, for processes that this process has started, and with daemons: the kernel makes daemons children of
+    /// the first thread of this process, which has to be a child subreaper
+    /// ([`Child::start`](crate::ci::child::Child::start) makes it one). All other children of that thread belong to the
+    /// set, too.
     Started(Vec<u32>),
     /// The threads of a control group (version 2), by its folder, without groups below it.
     Cgroup(PathBuf),
@@ -36,8 +37,8 @@ pub(super) struct Lister {
     processes: Processes,
     /// The beginnings of the names of threads of this process that belong to the set.
     own_prefixes: Vec<Vec<u8>>,
-    /// The file whose text changes with the set, and what it said last: the threads of a cgroup, or the children of the first
-    /// thread of this process.
+    /// The file whose text changes with the set, and its last text: the threads of a cgroup, or the children of the
+    /// first thread of this process.
     changes: Option<(File, Vec<u8>)>,
     text: Vec<u8>,
 }
@@ -84,7 +85,7 @@ impl Lister {
         !is_cgroup(&self.processes)
     }
 
-    /// Whether there are other threads in the cgroup, or other children of this process, than when they were listed.
+    /// Whether the threads of the cgroup, or the children of this process, have changed since they were listed.
     pub(super) fn has_changed(&mut self) -> Result<bool, LookError> {
         let Some((file, last)) = &self.changes else {
             return Ok(false);

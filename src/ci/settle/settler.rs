@@ -109,7 +109,7 @@ impl Settler {
         let mut looks = 0_u32;
         let mut dealt_with = 0;
         if !self.set.is_machine_idle() {
-            // What was sent is in work: a look would find that and nothing else.
+            // A process works on what was sent: a look now would only find that it runs.
             self.pauses.wait_for(FIRST_PAUSE, &self.set);
         }
         loop {
@@ -137,7 +137,7 @@ impl Settler {
                 Step::LookAgain { how: next, pause } => {
                     how = next;
                     match how {
-                        // A look at one thread costs as little as one at the machine.
+                        // A look at one thread costs no more than reading whether the machine is idle.
                         How::Suspect(_) => self.pauses.wait(pause),
                         How::Ran | How::Proof => self.pauses.wait_for(pause, &self.set),
                     }
@@ -161,8 +161,8 @@ impl Settler {
     }
 }
 
-/// Pauses that end on time: a thread sleeps longer than it asks for, so it asks for less. It spins for the rest of a short pause. It
-/// sleeps in any case, because what is on its way may need the processor on which this thread runs.
+/// Pauses that end on time: a thread sleeps longer than it asks for, so it asks for less, and spins for the rest of a
+/// short pause. It always sleeps first, because a message in delivery may need the processor on which this thread runs.
 #[derive(Debug, Default)]
 struct Pauses {
     /// How much longer sleeping took than it was asked to.
@@ -173,16 +173,16 @@ struct Pauses {
 const MOST_LATE: Duration = Duration::from_micros(60);
 /// The longest spin.
 const LONGEST_SPIN: Duration = Duration::from_micros(15);
-/// The longest pause that may end with a spin: the others need not be that exact.
+/// The longest pause that may end with a spin: longer pauses need not be that exact.
 const SHORT_PAUSE: Duration = Duration::from_micros(100);
 
-/// A pause is interrupted so many times to see whether the machine has become idle.
+/// In how many parts a pause is divided, to read after each part whether the machine is idle.
 const GLANCES: u32 = 3;
-/// The least time between two of these.
+/// The shortest of these parts.
 const BETWEEN_GLANCES: Duration = Duration::from_micros(20);
 
 impl Pauses {
-    /// A pause before a look, which ends early when nothing else runs on the machine: then the look finds what it is for.
+    /// A pause before a look. It ends early when nothing else runs on the machine: then the threads may have settled.
     fn wait_for(&mut self, pause: Duration, set: &ThreadSet) {
         let part = (pause / GLANCES).max(BETWEEN_GLANCES);
         let mut left = pause;

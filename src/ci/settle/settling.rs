@@ -16,7 +16,7 @@
 //! The states of the proof are read between two readings of how much the threads have run, and those must be equal.
 //! One reading of the states alone is no proof: a thread read early may be woken by one read late, which then sleeps, so
 //! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
-//! running all the time, and was seen so, or was not running at all and woke nobody.
+//! running all the time, and was seen so, or was not running at all and woke no other thread.
 //!
 //! While nothing else runs on the machine, no message is on its way in a thread of the system, so the looks need not be 50 µs
 //! apart. That alone proves nothing of the threads: one that was woken for another processor is not counted until that
@@ -44,7 +44,7 @@ const LOOKS_PER_PAUSE: u32 = 40;
 const MEMORY: i8 = 3;
 /// How many looks a mark takes at most to find where a new thread stands.
 const MARK_LOOKS: u8 = 16;
-/// How many looks a mark takes at most, also if new threads are started all the time.
+/// How many looks a mark takes at most, even if new threads are started all the time.
 const MOST_MARK_LOOKS: u32 = 200;
 
 /// What follows from a look.
@@ -90,7 +90,7 @@ struct Known {
 enum Phase {
     /// There is no look to compare with.
     Begun,
-    /// No thread has run since a look that ended then.
+    /// No thread has run since the look that ended at `since`.
     Still { since: Duration },
     /// A thread is in the way.
     Waiting,
@@ -377,7 +377,7 @@ impl Known {
     }
 }
 
-/// After a look at how much all have run that found nothing wrong: the proof, or the same again after `left`.
+/// After a look at how much all have run that found no change: the proof, or the same look again after `left`.
 fn looks_on(look: &Look<'_>, left: Duration) -> Step {
     if look.is_idle || left.is_zero() {
         return again(How::Proof, Duration::ZERO);

@@ -77,7 +77,7 @@ impl ThreadSet {
         self.origin.elapsed()
     }
 
-    /// Whether no other thread of the machine runs or waits for a processor. False if the system does not tell.
+    /// Whether no other thread of the machine runs or is runnable. False if the kernel does not report this.
     pub(super) fn is_machine_idle(&self) -> bool {
         self.machine.is_idle()
     }

@@ -38,8 +38,8 @@ pub(super) struct Thread {
     pub(super) children: Option<ProcFile>,
     /// What `children` said before the threads were listed last.
     pub(super) had_children: Vec<u8>,
-    /// How much the thread had run before `children` said so again: it has started no process if it has not run since.
-    /// `None`: it was not read again.
+    /// How much the thread had run before `children` was last read again and had not changed: if the thread has not run
+    /// since, it has started no process. `None`: `children` was not read again.
     pub(super) had_children_at: Option<Ran>,
 }
 

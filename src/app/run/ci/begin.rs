@@ -166,8 +166,8 @@ pub(super) fn processes(
     }
 }
 
-/// Tells when the processes under test have settled, if the run is to be in lockstep, and what it cannot see. The error is the
-/// reason why nothing can tell it here.
+/// The settler of the processes under test, if the run is to be in lockstep, and a note on what it cannot see. The
+/// error is the reason why settling cannot be determined here.
 fn settler(
     args: &PlayArgs,
     processes: Option<Processes>,
@@ -191,8 +191,8 @@ fn settler(
     Ok(Some((Waiting { settler, limit }, note)))
 }
 
-/// What tells when the processes under test have settled, if the run is in lockstep; and what to say about it. Where nothing can
-/// tell it, the run goes on without.
+/// The settler of the processes under test, if the run is in lockstep, and a note for the reports. Where settling
+/// cannot be determined, the run continues without lockstep, and the note says why.
 pub(super) fn lockstep(
     args: &PlayArgs,
     processes: Option<Processes>,
@@ -236,7 +236,8 @@ pub(super) fn pacing(args: &PlayArgs, is_lockstep: bool) -> Pacing {
     }
 }
 
-/// How a run goes that cannot be in lockstep: with its gates, else at the recorded rate. Returns what to say about it.
+/// Paces a run that cannot be in lockstep: by its gates, else at the given or the recorded rate. Returns a note on
+/// this.
 fn fall_back(plan: &mut Plan, args: &PlayArgs, why: &str) -> String {
     let instead = if !args.ci.gate.is_empty() {
         "with its gates alone"

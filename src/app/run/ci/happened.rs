@@ -132,7 +132,8 @@ impl Rest<'_> {
         say(&mut self.notes, notes);
     }
 
-    /// Ends the recording, then the program under test: what it publishes when it is asked to end is no output of the run.
+    /// Ends the recording, then the program under test: messages that it publishes while it ends are not outputs of the
+    /// run.
     pub(super) fn finish(
         mut self,
         plan: Plan,

@@ -17,9 +17,10 @@ pub enum How {
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// Nobody knows: this process was started with SIGCHLD ignored, and then the system keeps no results.
+    /// The result is unknown, for example because this process was started with SIGCHLD ignored: then the kernel keeps
+    /// none.
     Unknown,
-    /// The process that had started the program is gone, so that nobody knows whether the program runs.
+    /// The process that had started the program has ended, so it is unknown whether the program still runs.
     Lost,
 }
 

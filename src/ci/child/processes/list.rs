@@ -104,7 +104,7 @@ pub(in crate::ci::child) fn variable(environment: &[u8], name: &str) -> Option<S
 pub(in crate::ci::child) fn processes_of_cgroup(folder: &Path) -> Vec<Process> {
     let mut text = Vec::new();
     let file = File::open(folder.join("cgroup.procs"));
-    // What cannot be read has no processes; whoever settles or plays says so.
+    // A group that cannot be read has no processes here; settling or playing reports the error.
     let _ = file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
     let lines = text.split(|byte| *byte == b'\n');
     let ids = lines.filter_map(|line| std::str::from_utf8(line).ok()?.parse().ok());

@@ -161,7 +161,7 @@ impl Waiting {
             Payload::Memory(bytes) => self.bytes -= bytes.len(),
             Payload::Spilled(..) => {
                 self.spilled -= 1;
-                // Nobody reads what the file contains: it is written from its start again.
+                // The content of the file is not needed any more: it is written from its start again.
                 if self.spilled == 0 {
                     self.end = 0;
                 }

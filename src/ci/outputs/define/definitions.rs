@@ -40,7 +40,8 @@ impl Definitions {
         }
     }
 
-    /// Looks up a topic without asking anybody: in the recording, then in installed packages. `None`: it is in neither.
+    /// Looks up a topic without a request to a node: in the recording, then in installed packages. `None`: it is in
+    /// neither.
     pub fn find_here(
         &self,
         topic: &PublishedTopic,

@@ -24,7 +24,8 @@ pub(in crate::ci::outputs) struct LookUp {
 }
 
 impl LookUp {
-    /// Looks in the recording and in packages. Hands on the topics that are not found there.
+    /// Looks in the recording and in installed packages. Sends the topics that are in neither to the thread of
+    /// [`Self::ask`].
     pub(in crate::ci::outputs) fn work(self, ask: &Sender<Arc<PublishedTopic>>) {
         let mut done = 0;
         while let Some(topics) = self.subscriptions.wait_for_topics(done) {
@@ -32,7 +33,7 @@ impl LookUp {
                 let offers = || self.subscriptions.offers(topic);
                 match self.definitions.find_here(topic, offers) {
                     Some(found) => self.found(topic, found),
-                    // The other thread ends after this one.
+                    // The thread that receives ends after this one.
                     None => drop(ask.send(Arc::clone(topic))),
                 }
             }
@@ -40,7 +41,7 @@ impl LookUp {
         }
     }
 
-    /// Asks the nodes that publish topics, one topic after the other. At the end of the run it asks no more nodes.
+    /// Asks the nodes that publish topics, one topic after the other. After the end of the run it asks no more nodes.
     pub(in crate::ci::outputs) fn ask(
         self,
         descriptions: &TypeDescriptions,

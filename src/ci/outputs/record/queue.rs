@@ -1,5 +1,5 @@
-//! [`Queue`]: messages on their way to the file, bounded by their bytes. Adding one never waits. Whoever has added one waits
-//! until what was added fits, only up to a limit.
+//! [`Queue`]: messages on their way to the file, bounded by their bytes. Adding one never waits. A thread that has
+//! added one then waits until the queue has room for it, up to a time limit.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ struct State {
     waiting_bytes: usize,
     /// The bytes of what waits, and of what was taken and is not done with.
     bytes: usize,
-    /// Nobody has made room within the limit: nothing is added and nobody waits before there is some.
+    /// No room was made within the limit: until there is some, nothing is added and no thread waits.
     is_stuck: bool,
     /// How many wait for room.
     waiting_for_room: usize,
@@ -43,7 +43,7 @@ pub(super) struct Taken {
     pub(super) messages: VecDeque<Arrival>,
     /// Whether nothing will follow.
     pub(super) is_last: bool,
-    /// Whether somebody has found no room.
+    /// Whether a thread waits for room, or has waited in vain.
     pub(super) is_full: bool,
 }
 
@@ -64,8 +64,9 @@ impl Queue {
         }
     }
 
-    /// Adds a message without waiting; returns whether it was added. It is added although there is no room, unless somebody has
-    /// waited for room in vain: whoever adds one then [waits](Self::wait_for_room), so there is one such message per thread.
+    /// Adds a message without waiting; returns whether it was added. It is added even if there is no room, unless a
+    /// thread has waited for room in vain. The thread that adds one then [waits](Self::wait_for_room), so there is one
+    /// such message per thread.
     pub(super) fn add(&self, arrival: Arrival) -> bool {
         let size = size_of(&arrival);
         let mut state = self.state();

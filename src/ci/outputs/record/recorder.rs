@@ -33,8 +33,8 @@ pub struct RecorderOptions {
     pub path: PathBuf,
     /// How many bytes of messages may wait for the disk.
     pub queue_bytes: usize,
-    /// How long one who has brought a message waits until what waits for the disk fits. If it does not by then, the next messages
-    /// are not recorded, and nobody waits, before there is room again.
+    /// How long a thread that has added a message waits for room in the queue. If there is none by then, messages are
+    /// not recorded, and no thread waits, until there is room again.
     pub longest_wait: Duration,
 }
 

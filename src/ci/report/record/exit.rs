@@ -41,7 +41,7 @@ impl Exit {
         }
     }
 
-    /// The exit of a process that ended with this code; 1 for codes that are not in the table.
+    /// The exit of a process that ended with this code; [`Exit::Failed`] for codes that are not in the table.
     pub const fn of(code: u8) -> Self {
         match Self::known(code) {
             Some(exit) => exit,
@@ -65,7 +65,7 @@ impl Exit {
         })
     }
 
-    /// What it means for whoever decides about trying again.
+    /// The class of this exit, by which CI decides whether to try again.
     pub const fn class(self) -> ExitClass {
         match self {
             Self::Done => ExitClass::Done,

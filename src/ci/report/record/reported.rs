@@ -2,7 +2,7 @@
 
 use super::run::RunRecord;
 
-/// The runs of a report, and the suite that they are of.
+/// The runs of a report, and the suite to which they belong.
 #[derive(Clone, Copy, Debug)]
 pub struct Reported<'a> {
     pub(in crate::ci::report) runs: &'a [RunRecord],

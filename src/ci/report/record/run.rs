@@ -24,9 +24,10 @@ pub struct RunRecord {
     pub host: Host,
     /// The words of the command line.
     pub command_line: Vec<String>,
-    /// The words of a command line that repeats the run without the scenario: everything that took effect and is not a default.
+    /// The words of a command line that repeats the run without the scenario: all settings that took effect and are not
+    /// defaults.
     pub effective_command_line: Vec<String>,
-    /// The versions that are known of this program and of what it is built with, by name.
+    /// The versions of this program and of libraries that it is built with, by name.
     pub versions: BTreeMap<String, String>,
     /// When the run began, in nanoseconds since the epoch.
     pub began_unix_ns: i64,
@@ -34,7 +35,7 @@ pub struct RunRecord {
     pub took_ms: f64,
     /// What was played.
     pub recordings: Vec<RecordedFile>,
-    /// What else was read that decides about the result, and that was there before the run.
+    /// The other files that decide the result, as far as they existed before the run.
     pub read_files: Vec<ReadFile>,
     /// The first and the last time that was played.
     pub played_ns: Option<(i64, i64)>,
@@ -46,7 +47,8 @@ pub struct RunRecord {
     pub unreceived: Vec<Unreceived>,
     /// How the run waited for the system under test.
     pub pacing: Pacing,
-    /// How late messages were sent; `None` if nothing was due at a time: the run went at the speed of the system under test.
+    /// How late messages were sent; `None` if they were not due at given times, because the system under test set the
+    /// pace.
     pub lateness: Option<Spans>,
     /// The gates.
     pub gates: Vec<GateRecord>,
@@ -129,11 +131,11 @@ pub struct RecordedFile {
     pub xxh3_128: Option<String>,
 }
 
-/// A file that was read beside the recordings.
+/// A file that was read, other than a recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadFile {
-    /// What it is, by the flag that names it: `scenario`, `expect`, `golden` or `golden-rules`.
+    /// The flag or key that names it: `scenario`, `expect`, `golden` or `golden-rules`.
     pub what: String,
     /// The file.
     #[serde(flatten)]

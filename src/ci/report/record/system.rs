@@ -33,7 +33,7 @@ pub struct SystemRecord {
 }
 
 impl SystemRecord {
-    /// What is worth to be known of it, a sentence without a full stop.
+    /// A summary, as a sentence without a full stop.
     pub fn sentence(&self) -> String {
         let mut text = match self.runs_before {
             0 => "the system under test was started for this run".to_owned(),

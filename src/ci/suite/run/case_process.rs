@@ -40,7 +40,7 @@ pub(super) struct CaseProcess {
     pub(super) repetition: u32,
     pub(super) files: RunFiles,
     pub(super) began: Instant,
-    /// The longest time that it may take.
+    /// The longest time that the run may take.
     pub(super) limit: Option<Duration>,
     /// When it is asked to end, or ended.
     pub(super) deadline: Option<Instant>,
@@ -93,7 +93,7 @@ impl CaseProcess {
         if let Some(own) = files.log.parent() {
             fs::create_dir_all(own)?;
         }
-        // What an earlier run in this folder has written says nothing of this one.
+        // The report of an earlier run in this folder must not be taken for that of this run.
         match fs::remove_file(&files.report) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -139,7 +139,7 @@ impl Chain {
         };
         let name = &record.name;
         if is_gone {
-            // It may have ended when the run had been judged.
+            // It may have ended after the run was judged.
             let when = if record.exit_code == Exit::Child.code() {
                 "in"
             } else {
@@ -169,7 +169,7 @@ impl Chain {
         }
     }
 
-    /// When its system is killed, because it does not end.
+    /// When its system is killed, because it has not started in time or does not end.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.system.as_ref().and_then(|system| system.deadline)
     }

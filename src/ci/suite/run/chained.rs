@@ -228,7 +228,7 @@ impl State<'_> {
             }
             self.take_record(at, record, tell);
         } else if chain.is_running && system.exit.is_none() {
-            // It was killed: its program may still run, but nobody knows of it any more.
+            // The holder was killed: its program may still run, but no process watches it any more.
             self.tell_run(number, &Told::Lost);
         } else if system.held.is_none()
             && !system.is_ending()

@@ -7,13 +7,13 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The most processes that are ended.
 const MOST: usize = 10_000;
 
-/// Sends KILL to a process that is a child of this one and was not waited for, and on Linux to everything below it. Processes
+/// Sends KILL to a child of this process that was not waited for and, on Linux, to all its descendants. Descendants
 /// that have left the tree because their parents ended are not found.
 pub(super) fn kill_tree(root: Pid) {
     let mut all = vec![root];
     let mut at = 0;
     while let Some(pid) = all.get(at).copied().filter(|_| all.len() < MOST) {
-        // Stopped first, so that it starts nothing more.
+        // Stopped first, so that it starts no further process.
         let _ = kill_process(pid, Signal::STOP);
         all.extend(children(pid));
         at += 1;

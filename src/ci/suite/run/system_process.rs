@@ -19,7 +19,7 @@ use crate::ci::suite::system::{Held, Lines, Over, Said};
 
 /// How long it may take to start the system.
 const LONGEST_START: Duration = Duration::from_secs(60);
-/// How long it may take after the grace of its program.
+/// How long it may take to end after the grace of its program.
 const LONGEST_END: Duration = Duration::from_secs(30);
 
 /// What happens to the process.
@@ -44,9 +44,9 @@ pub(super) struct SystemProcess {
     /// The end of its program.
     pub(super) exit: Option<ChildExit>,
     pub(super) over: Over,
-    /// When it is killed, because it does not end.
+    /// When it is killed, because it has not started the system in time or does not end.
     pub(super) deadline: Option<Instant>,
-    /// Whether it was killed because of that.
+    /// Whether it was killed at `deadline`.
     is_late: bool,
     grace: Duration,
 }
@@ -110,7 +110,7 @@ impl SystemProcess {
         self.held.is_some() && self.exit.is_none() && self.open.is_some()
     }
 
-    /// It has started the system, which has no limit of time.
+    /// Notes that it has started the system, which has no time limit.
     pub(super) fn has_started(&mut self, held: Held) {
         self.held = Some(held);
         if !self.is_ending() {
@@ -118,7 +118,7 @@ impl SystemProcess {
         }
     }
 
-    /// Whether it was killed before it had started the system: after how long.
+    /// The time limit of the start, if it was killed before it had started the system.
     pub(super) fn start_took_too_long(&self) -> Option<Duration> {
         let is_late = self.is_late && self.held.is_none() && !self.is_ending();
         is_late.then_some(LONGEST_START)

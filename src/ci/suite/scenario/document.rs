@@ -298,7 +298,7 @@ impl<'a> Draft<'a> {
                     span.ok_or("`timeout` is a span of more than zero, such as `90s` or `10m`")?,
                 );
             }
-            // They are tables, which are read elsewhere.
+            // These are tables, which are read elsewhere.
             OwnKey::Env | OwnKey::Matrix => {
                 return Err(format!("`{}` takes {}", key.name, key.shape.words()));
             }

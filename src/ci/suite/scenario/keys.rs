@@ -57,7 +57,7 @@ pub struct Key {
     pub shape: Shape,
     /// What it means.
     pub help: &'static str,
-    /// Which key it is, if it is no flag.
+    /// Which key it is, if it does not stand for a flag.
     pub(super) own: Option<OwnKey>,
 }
 

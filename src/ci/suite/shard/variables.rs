@@ -18,7 +18,8 @@ enum Count {
     },
 }
 
-/// Name of the system, variable of the number, how it counts, variable with the file that a program makes which knows of shards.
+/// The name of the system, the variable of the shard number, how it counts, and the variable with the path of the file
+/// that a program with support for shards has to create.
 const SYSTEMS: &[(&str, &str, Count, Option<&str>)] = &[
     (
         "Slurm",
@@ -125,7 +126,7 @@ const ATTEMPTS: &[(&str, u32)] = &[
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Said {
     pub(super) system: &'static str,
-    /// The variable with the name of a file that it wants to be made by a program that knows of shards.
+    /// The variable with the path of the file that a program with support for shards has to create.
     pub(super) status_file: Option<&'static str>,
     /// From 1.
     pub(super) shard: u64,

@@ -8,7 +8,7 @@ use super::lines::{End, Header, Line, SCHEMA};
 use crate::ci::report::{LONGEST, LineRead, RunRecord, bounded_line};
 use crate::untrusted::{Foreign, open_file};
 
-/// The most lines.
+/// How many lines are read at most.
 const MOST: usize = 1_000_000;
 
 /// The file of a shard.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ci::report::{LineRead, bounded_line};
 
-/// The longest line, in bytes: no records of runs are among them.
+/// The longest line, in bytes. No line is the record of a run.
 const LONGEST: u64 = 4 << 20;
 
 /// The values that a reader gives, a line each. It ends where the reader does, and after an error.

@@ -53,7 +53,7 @@ pub enum Told {
     System(SystemOfCase),
     /// The program under test has ended.
     Ended(ChildExit),
-    /// The process that holds the system is gone: nobody knows of the program under test any more.
+    /// The process that holds the system has ended: the state of the program under test is unknown.
     Lost,
 }
 

@@ -1,5 +1,5 @@
-//! Bursts of messages that are longer than the queue of a subscriber: they are found before a run, because the node that drops
-//! messages of them tells nobody.
+//! Bursts of messages that are longer than the queue of a subscriber. They are found before a run, because a node does
+//! not report the messages that it drops.
 
 use std::collections::BTreeMap;
 
@@ -33,12 +33,12 @@ pub(in crate::app::run::ci) enum Stop {
     TimeIsUp,
 }
 
-/// The subscribers that may lose messages of a run that is not in lockstep. Without gates the whole recording is one burst. It
-/// reads the recording from where playing starts, once for all repetitions. At a given rate messages come as they came on the
-/// robot, so nothing is looked for.
+/// The subscribers that may drop messages in a run that is not in lockstep. Without gates the whole recording is one
+/// burst. The recording is read from the start of playback, once for all repetitions. At a given rate messages have the
+/// intervals that they had on the robot, so no bursts are searched for.
 ///
 /// # Errors
-/// Why the run ended meanwhile.
+/// Why the run ended during the search.
 pub(in crate::app::run::ci) fn overflows(
     setup: &Setup<'_>,
     plan: &Plan,

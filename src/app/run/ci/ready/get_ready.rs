@@ -103,7 +103,8 @@ pub(in crate::app::run::ci) fn get_ready(
     Ok((ready, out))
 }
 
-/// A gate that goes by the stamps of a topic whose type has none. The types of all outputs are known when they are there.
+/// The error of a gate `by stamp` on a topic whose type has no stamp. All outputs have appeared, so their types are
+/// known.
 fn check_stamps(args: &PlayArgs, outputs: &Outputs) -> Result<(), NotReady> {
     let unstamped = outputs.unstamped();
     let mut rules = args.ci.gate.iter();

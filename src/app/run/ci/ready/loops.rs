@@ -14,7 +14,8 @@ pub(super) struct Closed {
     pub(super) is_any_moved: bool,
 }
 
-/// Changes the plan so that no topic is played that the system under test publishes: its nodes would receive both.
+/// Leaves out or renames the topics of the plan that the system under test publishes: its nodes would receive the
+/// recorded messages, too.
 pub(super) fn close(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Closed {
     let mut closed = Closed {
         notes: Vec::new(),

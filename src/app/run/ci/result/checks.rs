@@ -66,8 +66,9 @@ fn of_processes(happened: &Happened) -> Option<Check> {
     (happened.ended.exit == Exit::Child).then(failed)
 }
 
-/// Whether the questions of a gate were answered, of which this is the first one that was not. A run that ended because the
-/// network was lost gives no verdict: nobody knows whether the program under test has received the question.
+/// The check that the questions of a gate were answered; `first` describes the first one that was not. A run that ended
+/// because the network was lost gives no verdict: it is unknown whether the program under test has received the
+/// question.
 fn of_gate(
     on_miss: OnMiss,
     rule: String,
@@ -211,8 +212,8 @@ fn of_inputs(happened: &Happened) -> Option<Check> {
     Some(Check::new(Kind::Run, name, Verdict::Error, reason))
 }
 
-/// Whether all that the system under test published could be received, if something could not. It is an error with `--strict`,
-/// or if one of the topics is `named`: by a flag, an expectation, or a reference.
+/// The check that every topic of the system under test could be received; `None` if all could. A topic that could not
+/// is an error with `--strict`, or if it is `named`: by a flag, an expectation, or a reference.
 pub(in crate::app::run::ci) fn of_unreceived(
     args: &PlayArgs,
     named: &BTreeSet<String>,

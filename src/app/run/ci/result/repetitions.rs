@@ -66,8 +66,8 @@ impl Repetitions {
         }
     }
 
-    /// The record of the only run, or the one that stands for all, judged as such: `judge` compares their outputs. `limit`: this
-    /// time has passed.
+    /// The record of the only run, or the record that represents all runs, with the verdict on them: `judge` compares
+    /// their outputs. `limit` is the time limit, if it has passed.
     pub(in crate::app::run::ci) fn finish(
         self,
         limit: Option<Duration>,
