@@ -11,12 +11,13 @@ use bagplay::ci::outputs::{Outputs, OutputsEnd, PlayedTopic, RecordInputs};
 use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord};
 use bagplay::ci::settle::Unprompted;
 use bagplay::cli::{Ending, Exit, Plan, PlayArgs, plural};
+use bagplay::player::Report;
 use bagplay::wire::Subscribed;
 
 use super::begin::pacing;
 use super::held::System;
 use super::reset::Reset;
-use super::result::sent::inputs;
+use super::result::sent::{inputs, lateness, miscounted};
 use crate::app::failure::{Failure, OrExit};
 use crate::app::network::{Network, PlayOutput};
 use crate::app::supervise::Ended;
@@ -83,6 +84,15 @@ pub(super) struct Rest<'a> {
     pub(super) reset: Option<Check>,
 }
 
+/// How a run ended.
+pub(super) struct End {
+    pub(super) ended: Ended,
+    /// Why it ended early, in a sentence.
+    pub(super) reason: Option<String>,
+    /// What the player reports, if it has played, and how many bytes no subscriber had taken.
+    pub(super) played: Option<(Report, u64)>,
+}
+
 impl Rest<'_> {
     /// Keeps the result of the reset. Returns how the run ended, if it ended before it began.
     pub(super) fn begins(&mut self, begun: Option<Reset>) -> Option<Ended> {
@@ -140,7 +150,7 @@ impl Rest<'_> {
         network: &Network,
         desk: &Desk,
         child: Option<(Program, Child)>,
-        (ended, reason): (Ended, Option<String>),
+        end: End,
     ) -> Happened {
         let inputs = inputs(network, &plan, self.bag);
         let publishers = self.outputs.subscribed();
@@ -162,14 +172,16 @@ impl Rest<'_> {
         let child = child.or(held);
         let said = child.iter().flat_map(|(_, end)| end.notes());
         say(&mut self.notes, said);
+        let played = end.played.as_ref();
+        let damage = |report: &Report| report.damaged + self.bag.damage().len() as u64;
         Happened {
-            unsent_bytes: 0,
+            unsent_bytes: played.map_or(0, |(_, unsent)| *unsent),
             inputs,
-            damaged: 0,
-            miscounted: None,
+            damaged: played.map_or(0, |(report, _)| damage(report)),
+            miscounted: played.and_then(|_| miscounted(self.bag)),
             plan,
             pacing: self.pacing,
-            lateness: None,
+            lateness: played.and_then(|(report, _)| lateness(report, self.pacing)),
             progress: desk.progress(),
             outputs,
             publishers,
@@ -178,8 +190,8 @@ impl Rest<'_> {
             child,
             system,
             reset: self.reset,
-            ended,
-            reason,
+            ended: end.ended,
+            reason: end.reason,
             notes: self.notes,
         }
     }

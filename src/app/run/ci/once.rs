@@ -3,7 +3,7 @@
 use anyhow::Context;
 use bagplay::bag::Reach;
 use bagplay::ci::child::{Child, ProcessEnds, Program};
-use bagplay::ci::drive::{Desk, Drive, Driven};
+use bagplay::ci::drive::{Desk, Drive, Driven, Governor};
 use bagplay::ci::gates::Ledger;
 use bagplay::ci::isolation::{Isolation, RunFolder};
 use bagplay::cli::{Ending, Exit, Hints, Plan, Wire};
@@ -16,10 +16,9 @@ use super::begin::{
     wire_options,
 };
 use super::drained::drain;
-use super::happened::{Happened, Rest};
-use super::ready::{depths, get_ready, needs_ros};
+use super::happened::{End, Happened, Rest};
+use super::ready::{Ready, depths, get_ready, needs_ros};
 use super::reset::{begin_on_system, wait_for_rest};
-use super::result::sent::{lateness, miscounted};
 use super::setup::Setup;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::headless;
@@ -132,65 +131,37 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         found,
         &mut under_test,
     )?;
-    rest.say(ready.notes);
-    rest.unprompted = ready.unprompted;
-    if let Some((ended, reason)) = ready.refused {
+    let Ready {
+        notes,
+        unprompted,
+        waiting,
+        overflows,
+        refused,
+    } = ready;
+    rest.say(notes);
+    rest.unprompted = unprompted;
+    let playback = if let Some((ended, reason)) = refused {
         tracing::error!("{reason}");
-        under_test.reason = Some(reason);
-        let happened = rest.finish(plan, &network, &desk, child, (ended, under_test.reason));
-        shutdown::leave(network, out);
-        return Ok(happened);
-    }
-    if args.ci.spread {
-        desk.spread(depths(&ready.overflows));
-    }
-    let governor = rest.govern(&desk, ready.waiting)?;
-    let watch = watch_processes(args, running_child, &desk)?;
-    let told = watch.as_ref().map(|watch| watch.told().clone());
-    under_test.process_ends = told.unwrap_or_else(never);
-    let (start, shift) = (plan.options.entry(), plan.options.clock.shift);
-    let topics = driven_topics(setup.bag, &plan);
-    let out = rest.record_inputs(out, &plan, &desk);
-    let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
-    let (source, reach) = source(setup.bag, &plan, args.time.read_ahead, &player);
-    if let Some(ended) = wait_for_rest(setup, &network, &desk, &mut under_test) {
-        let reason = under_test.reason.take();
-        let happened = rest.finish(plan, &network, &desk, child, (ended, reason));
-        drop(governor);
-        shutdown::leave(network, out.into_inner().into_inner());
-        return Ok(happened);
-    }
-    let stage = Stage {
-        setup,
-        folder,
-        network: &network,
-        desk: &desk,
-        plan: &plan,
+        Playback::refused(out, (ended, Some(reason)))
+    } else {
+        if args.ci.spread {
+            desk.spread(depths(&overflows));
+        }
+        let stage = Stage {
+            setup,
+            folder,
+            network: &network,
+            desk: &desk,
+            plan: &plan,
+        };
+        let watch = watch_processes(args, running_child, &desk)?;
+        let governor = rest.govern(&desk, waiting)?;
+        stage.run(player, out, (governor, watch), (under_test, &mut rest))?
     };
-    let under = (&mut under_test, &mut rest);
-    let Played {
-        report,
-        out,
-        mut ended,
-        unsent_bytes,
-    } = stage.play((player, source, out), reach, under)?;
-    let unread = watch.map(ProcessEnds::finish).unwrap_or_default();
-    if under_test.takes_any_failure(&unread) && ended.how == Ending::End {
-        ended = Ended::failed(Exit::Child);
-    }
-    rest.notes.append(&mut under_test.notes);
-    let end = (ended, under_test.reason);
-    let happened = rest.finish(plan.clone(), &network, &desk, child, end);
-    drop(governor);
-    shutdown::leave(network, out.into_inner().into_inner());
-    let damaged = report.damaged + setup.bag.damage().len() as u64;
-    Ok(Happened {
-        unsent_bytes,
-        lateness: lateness(&report, happened.pacing),
-        damaged,
-        miscounted: miscounted(setup.bag),
-        ..happened
-    })
+    let happened = rest.finish(plan, &network, &desk, child, playback.end);
+    drop(playback.governor);
+    shutdown::leave(network, playback.out);
+    Ok(happened)
 }
 
 /// What playback needs, once the system under test is ready.
@@ -202,6 +173,29 @@ struct Stage<'a> {
     plan: &'a Plan,
 }
 
+/// What is left of playback.
+struct Playback {
+    out: PlayOutput,
+    end: End,
+    governor: Option<Governor>,
+}
+
+impl Playback {
+    /// Of a run that ended before anything was played.
+    fn refused(out: PlayOutput, (ended, reason): (Ended, Option<String>)) -> Self {
+        let end = End {
+            ended,
+            reason,
+            played: None,
+        };
+        Self {
+            out,
+            end,
+            governor: None,
+        }
+    }
+}
+
 /// The result of playback.
 struct Played<O> {
     report: Report,
@@ -211,6 +205,58 @@ struct Played<O> {
 }
 
 impl Stage<'_> {
+    /// Connects the player with what waits for answers, watches processes and records, and plays.
+    fn run(
+        &self,
+        player: Player,
+        out: PlayOutput,
+        (governor, watch): (Governor, Option<ProcessEnds>),
+        (mut under_test, rest): (UnderTest, &mut Rest<'_>),
+    ) -> Result<Playback, Failure> {
+        let &Self {
+            setup,
+            network,
+            desk,
+            plan,
+            ..
+        } = self;
+        let args = setup.args;
+        let told = watch.as_ref().map(|watch| watch.told().clone());
+        under_test.process_ends = told.unwrap_or_else(never);
+        let (start, shift) = (plan.options.entry(), plan.options.clock.shift);
+        let topics = driven_topics(setup.bag, plan);
+        let out = rest.record_inputs(out, plan, desk);
+        let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
+        let (source, reach) = source(setup.bag, plan, args.time.read_ahead, &player);
+        if let Some(ended) = wait_for_rest(setup, network, desk, &mut under_test) {
+            let out = out.into_inner().into_inner();
+            return Ok(Playback {
+                governor: Some(governor),
+                ..Playback::refused(out, (ended, under_test.reason))
+            });
+        }
+        let Played {
+            report,
+            out,
+            mut ended,
+            unsent_bytes,
+        } = self.play((player, source, out), reach, (&mut under_test, rest))?;
+        let unread = watch.map(ProcessEnds::finish).unwrap_or_default();
+        if under_test.takes_any_failure(&unread) && ended.how == Ending::End {
+            ended = Ended::failed(Exit::Child);
+        }
+        rest.notes.append(&mut under_test.notes);
+        Ok(Playback {
+            out: out.into_inner().into_inner(),
+            end: End {
+                ended,
+                reason: under_test.reason,
+                played: Some((report, unsent_bytes)),
+            },
+            governor: Some(governor),
+        })
+    }
+
     /// Plays, and waits until all questions are answered and all outputs have come.
     fn play<O: Output + Send + 'static>(
         &self,

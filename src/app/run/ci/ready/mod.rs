@@ -6,4 +6,4 @@ mod get_ready;
 mod loops;
 
 pub(super) use bursts::depths;
-pub(super) use get_ready::{get_ready, needs_ros};
+pub(super) use get_ready::{Ready, get_ready, needs_ros};
