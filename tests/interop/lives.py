@@ -18,7 +18,7 @@ class Life:
         signal.signal(signal.SIGTERM, self._end)
 
     def _write(self, what: str) -> None:
-        # Renamed: whoever reads it sees all of it.
+        # Renamed, so that a reader never sees a part of it.
         part = self._folder / f".{self._name}"
         part.write_text(json.dumps({"at": time.monotonic_ns()}))
         part.rename(self._folder / f"{self._name}.{what}")

@@ -1,4 +1,4 @@
-"""Pages in a headless Chromium; a page that asks for anything or complains of anything fails its test."""
+"""Pages in a headless Chromium; a page that sends a request or logs an error fails its test."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def usual_browser(browser):
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     yield
-    # Whatever a test does, the page asks for nothing and complains of nothing.
+    # Whatever a test does, the page sends no request and logs no error.
     assert requests(browser) == []
     assert [entry["message"] for entry in browser.get_log("browser")] == []
 

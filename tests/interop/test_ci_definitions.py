@@ -1,4 +1,4 @@
-"""Where the definition of an output comes from whose type is not in the recording: its node, installed packages, or nowhere."""
+"""The source of the definition of an output whose type is not in the recording: its node, a package, or none."""
 
 import sys
 

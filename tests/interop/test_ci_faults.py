@@ -232,7 +232,7 @@ def test_a_recording_that_may_not_grow(run):
 
 @pytest.fixture
 def small_disk():
-    """The words before a command that give it a disk of 80 MiB in a folder, and nothing of it to anybody else."""
+    """The words before a command that give it a disk of 80 MiB in a folder, which no other process sees."""
     folder = Path("/mnt")
     mount = f'mount -t tmpfs -o size=80m none {folder} && exec "$0" "$@"'
     below = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount)
@@ -377,7 +377,7 @@ class Lease(subprocess.Popen):
 
 
 def test_a_second_ctrl_c_ends_a_run_whose_program_cannot_be_opened_yet(run, tmp_path):
-    """As on a disk that does not answer: whoever executes the file waits until the lease is given back."""
+    """As on a disk that does not answer: executing the file waits until the lease is given back."""
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nexec sleep 1000\n")
     program.chmod(0o755)

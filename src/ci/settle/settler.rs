@@ -176,9 +176,9 @@ const LONGEST_SPIN: Duration = Duration::from_micros(15);
 /// The longest pause that may end with a spin: longer pauses need not be that exact.
 const SHORT_PAUSE: Duration = Duration::from_micros(100);
 
-/// In how many parts a pause is divided, to read after each part whether the machine is idle.
+/// Into how many parts a pause is divided at most. After each part, the machine is checked for being idle.
 const GLANCES: u32 = 3;
-/// The shortest of these parts.
+/// The shortest part, except for the last one.
 const BETWEEN_GLANCES: Duration = Duration::from_micros(20);
 
 impl Pauses {

@@ -18,9 +18,9 @@
 //! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
 //! running all the time, and was seen so, or was not running at all and woke no other thread.
 //!
-//! While nothing else runs on the machine, no message is on its way in a thread of the system, so the looks need not be 50 µs
-//! apart. That alone proves nothing of the threads: one that was woken for another processor is not counted until that
-//! processor takes it, but its state shows it.
+//! While nothing else runs on the machine, no message is on its way in a thread of the system, so the looks need not be
+//! 50 µs apart. That alone does not prove that the threads sleep: one that was woken for another processor is not
+//! counted until that processor takes it, but its state is runnable.
 //!
 //! A thread that has run since the mark and now stands in `nanosleep` sleeps in a callback. One that usually stands there
 //! when something is sent sleeps by itself (a loop with a rate), and may run and sleep again. One mark cannot tell that
@@ -137,10 +137,11 @@ impl Settling {
 
     /// Something is about to be sent: where the threads stand now is where they stand by themselves.
     ///
-    /// For the look see [`Settling::learn`]; it may also be the proof after which the threads have settled. If the threads have
-    /// not settled since the last mark, that one stays: what was sent after it may be in work. `None` when the mark holds.
-    /// Otherwise a pause after which to give another look, because a new thread is running. After 200 looks the mark holds in
-    /// any case: a thread of which nothing is known counts as one that does not sleep by itself.
+    /// For the look see [`Settling::learn`]; it may also be the proof after which the threads have settled. If the
+    /// threads have not settled since the last mark, that mark stays: they may still work on what was sent after it.
+    /// Returns `None` when the mark holds, otherwise the pause before another look, because a new thread is running.
+    /// After 200 looks the mark holds in any case: a thread about which nothing is known counts as one that does not
+    /// sleep by itself.
     pub fn mark(&mut self, look: &Look<'_>) -> Option<Duration> {
         let pause = self.learn(look);
         let pause = pause.filter(|_| self.mark_looks < MOST_MARK_LOOKS);

@@ -1,6 +1,6 @@
 //! A program whose launcher has ended before it was looked at: the system has handed it to the process that looks.
 //!
-//! The one who looks is a program of its own: in this one, other tests have children, too.
+//! The process that looks is a program of its own: in this process, other tests have children, too.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use super::programs::{Program, READY, ready, this_program, with_socket};
 use crate::support::patience::PATIENCE;
 
 const ROUNDS: u8 = 200;
-/// Leaves its arguments running with the same input, below a shell that ends, and goes on itself.
+/// Starts its arguments as a program with the same input, below a shell that ends, and runs on itself.
 const LAUNCHER: &str = r#"exec 3<&0; ("$0" "$@" <&3 &); exec sleep 1000"#;
 
 #[test]
@@ -22,8 +22,8 @@ fn a_program_whose_launcher_has_ended_is_looked_at() {
     assert_eq!(looking.wait_answer(), 0, "messages without an answer");
 }
 
-/// Sends messages to a program that a launcher has left, each when it has settled. The answer on the socket is how many of
-/// them had no answer then.
+/// Sends messages to a program that a launcher has left, each after the program has settled. Answers on the socket with
+/// the number of messages that the program had not answered when it had settled.
 pub(super) fn adopting(mut socket: UnixStream) {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let (mut answers, of_child) = UnixStream::pair().unwrap();

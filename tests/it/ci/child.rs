@@ -514,7 +514,7 @@ fn end_without_result() {
     let child = run.start(&format!("exec sleep {span}"));
     until_runs(&span);
     assert!(child.end(PATIENCE).was_running && !runs(&span));
-    // Its group is nobody's, as soon as the program has ended.
+    // As soon as the program has ended, its group belongs to no program.
     let child = run.start(&format!("sleep {span} & exit 0"));
     wait(&child);
     until_runs(&span);

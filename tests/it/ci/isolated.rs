@@ -98,7 +98,7 @@ fn runs_side_by_side_do_not_hear_each_other() {
     for run in &runs {
         run.events.wait_for_match();
     }
-    // Everybody is there before anybody sends.
+    // All runs have matched before the first one sends.
     for _ in 0..MESSAGES {
         for (run, number) in runs.iter_mut().zip(0..) {
             run.send(number);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Doing {
     Computes,
-    /// Woken for a processor that has yet to take it: runnable by its state, but the system does not count it.
+    /// Woken for a processor that has not taken it yet: its state is runnable, but the kernel does not count it.
     Woken,
     /// Runnable, without a processor.
     Queued,
@@ -60,7 +60,7 @@ impl Thread {
     }
 }
 
-/// A look that was made.
+/// The result of a look.
 struct Looked {
     how: How,
     began: Duration,
@@ -91,7 +91,7 @@ struct World {
     hops: u32,
     next_id: u32,
     now: Duration,
-    /// The threads that the one who looks knows.
+    /// The threads that the looking thread knows.
     listed: Vec<Seen>,
     /// One of them has ended.
     is_stale: bool,
@@ -266,7 +266,7 @@ impl World {
         }
     }
 
-    /// Whether the system counts no other thread that runs or is runnable. The numbers of its processors are read one
+    /// Whether the kernel counts no other thread that runs or is runnable. It reads the counts of its processors one
     /// after the other, so threads take steps in between; and other programs may run.
     fn is_idle(&mut self) -> bool {
         let mut count = u32::from(self.choices.next().unwrap_or(0) % 4 == 1);

@@ -243,12 +243,12 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
     let mut both_ways = RecordInputs::new(Null, outputs.input_recorder(), inputs, place);
     let mut taken = Vec::new();
     for n in 1..4 {
-        // Played later than it was recorded, as a message that came after later ones is.
+        // Played at a later time than its log time, as a message that is out of order in the recording.
         let at = 100 * i64::from(n);
         position.store(at, Ordering::SeqCst);
         let input = message(1, stamped_payload(n, n));
         both_ways.message(&input, Occasion::Due);
-        // Nobody has chosen it.
+        // This topic is not among the played topics.
         both_ways.message(&message(7, stamped_payload(n, n)), Occasion::Due);
         put(&mut output, 0, stamped_payload(n, 10 * n));
         seen.recv_timeout(PATIENCE).unwrap();
@@ -293,8 +293,8 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
     assert_eq!(read(&alone).1, expected);
 }
 
-/// A file that takes nothing until somebody reads it; returns its reading end. `begin` is called meanwhile: whoever opens the
-/// other end waits for this one.
+/// A file that takes nothing until it is read; returns its reading end. `begin` opens the writing end at the same time,
+/// because each end waits to be opened until the other is.
 fn slow_disk<T>(path: &Path, begin: impl FnOnce() -> T) -> (std::fs::File, T) {
     let made = std::process::Command::new("mkfifo").arg(path).status();
     assert!(made.unwrap().success());
@@ -417,7 +417,7 @@ fn a_type_that_nobody_defines_is_said_and_recorded() {
     assert_eq!(bag.message_count(), Some(1));
 }
 
-/// Messages wait for their definitions, and a gate for stamps: a topic whose definition is at hand waits for nobody.
+/// Messages wait for their definitions, and a gate for stamps. A topic whose definition is known waits for no node.
 #[test]
 fn a_node_that_does_not_answer_delays_no_definition_of_others_and_is_asked_once() {
     let (observer, _events, endpoint) = router(|_| ());
@@ -437,7 +437,7 @@ fn a_node_that_does_not_answer_delays_no_definition_of_others_and_is_asked_once(
     let hash = |digit: &str| format!("RIHS01_{}", digit.repeat(64));
     let (keep, kept) = bounded(100);
     let key = format!("0/silent/get_type_description/{service}/{}", hash("1"));
-    // Whoever keeps a query has not answered it.
+    // A query that is kept is not answered.
     let queryable = other.declare_queryable(key).complete(true);
     let _server = queryable
         .callback(move |query| drop(keep.try_send(query)))

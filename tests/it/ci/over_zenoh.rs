@@ -1,6 +1,6 @@
-//! Settling with zenoh between the one who sends and the one who receives: zenoh's threads of both are looked at.
+//! Settling with zenoh between a sender and a receiver: the zenoh threads of both are looked at.
 //!
-//! The one who sends is a program of its own: in this one the sessions of other tests have threads of the same names.
+//! The sender is a program of its own: in this process the sessions of other tests have threads of the same names.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

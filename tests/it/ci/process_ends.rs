@@ -106,7 +106,7 @@ fn a_process_that_is_started_later_is_watched_for_crashes() {
     let again = run.gate("again");
     let wait_again = format!("read line < {}", again.to_str().unwrap());
     let wait = format!("read line < {}", later.to_str().unwrap());
-    // The first one ends when the second gate is opened. After an end, processes are looked for.
+    // The first process ends when the second gate is opened. After each end, processes are listed.
     let script = format!(
         "sh -c '$WAIT; sh -c \"echo; {wait}; kill -ABRT \\$\\$\" & {wait_again}' & exec sleep 1000"
     );

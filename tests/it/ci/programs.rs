@@ -151,7 +151,7 @@ fn run(name: &str) {
         }
         "restless" => {
             named("restless", || {
-                // It never waits for as long as two looks take.
+                // It never waits for the time that two looks take.
                 let slack = std::num::NonZeroU64::new(1);
                 rustix::thread::set_current_timer_slack(slack).unwrap();
                 loop {
@@ -248,7 +248,7 @@ fn threads(mut socket: UnixStream, count: u64) {
     }
 }
 
-/// A message starts a process, which answers; nobody waits for its end.
+/// A message starts a process, which answers; its end is not waited for.
 fn fork(mut socket: &UnixStream) {
     socket.write_all(&[READY]).unwrap();
     let mut children = Vec::new();

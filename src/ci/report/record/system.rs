@@ -27,8 +27,8 @@ pub struct SystemRecord {
     pub clock_end_ns: Option<i64>,
     /// The commands by which it was reset before this run.
     pub reset: Vec<Vec<String>>,
-    /// How many messages it had published after this run received its outputs and before the run had begun: they are no
-    /// outputs of it.
+    /// How many messages it had published after this run received its outputs and before the run had begun: they are
+    /// not among the outputs of the run.
     pub outputs_before: u64,
 }
 

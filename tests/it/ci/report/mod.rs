@@ -203,7 +203,7 @@ fn is_clean(text: &str) -> bool {
     !text.contains(is_bad)
 }
 
-/// A report says of which cases it is, so that two of them can be told to be of one suite.
+/// A report identifies its case list, so that two reports can be recognised as reports of one suite.
 #[test]
 fn every_report_of_a_suite_has_the_digest_of_its_case_list() {
     let digest = "00c0ffee00b7d85e6310fe92c47ab0d1";
