@@ -2,10 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ci::report::RunRecord;
+use crate::ci::report::{self, RunRecord};
 
-/// The version of the form of these files.
+/// The version of the form of these files. A reader takes no other one.
 pub const SCHEMA: u32 = 1;
+/// The version of the records in them.
+const RECORDS: u64 = 1;
+const _: () = assert!(
+    report::SCHEMA == RECORDS,
+    "the form of records has changed, and with it that of these files: raise SCHEMA and RECORDS"
+);
 
 /// One line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
