@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use bagplay::ci::report::{Ended, RunRecord, Verdict};
+use bagplay::ci::report::{Ended, Outcome, Overall, RunRecord, Verdict};
 use bagplay::ci::suite::{CaseList, Event, Finished, Runner, Why};
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -113,6 +113,36 @@ fn each_end_of_a_run_becomes_a_record() {
             .any(|check| check.verdict > Verdict::Skipped);
         assert_eq!(is_bad, code != 0, "{name}");
     }
+}
+
+#[test]
+fn a_run_that_fails_after_its_report_was_written_does_not_pass() {
+    let place = Place::new();
+    let cases = place.cases(&[
+        ("failed", "dirty 1"),
+        ("unknown", "dirty 77"),
+        ("verdict", "dirty 5"),
+        ("terminated", "dirty 143"),
+    ]);
+    let (_, records) = run(&runner(&place), &cases, &never());
+    for (name, code, overall) in [
+        ("failed", 1, Overall::Error),
+        ("unknown", 77, Overall::Error),
+        ("verdict", 5, Overall::Failed),
+        ("terminated", 143, Overall::Interrupted),
+    ] {
+        let record = &records[name];
+        let outcome = Outcome::of(record);
+        let found = (record.exit_code, outcome.overall);
+        assert_eq!(found, (code, overall), "{record:?}");
+        let check = record.checks.last().unwrap();
+        assert!(check.verdict > Verdict::Skipped, "{record:?}");
+        let ended = format!("play ended with exit code {code}, but its report says");
+        assert!(check.reason.starts_with(&ended), "{}", check.reason);
+    }
+    let sentence = Outcome::of(&records["failed"]).sentence;
+    let said = "; it said: the network cannot be removed";
+    assert!(sentence.ends_with(said), "{sentence}");
 }
 
 #[test]
