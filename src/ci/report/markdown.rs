@@ -20,13 +20,16 @@ const REASON: usize = 500;
 
 /// The summary, of at most this many bytes. The verdict is in the first line.
 pub fn to_markdown<'a>(reported: impl Into<Reported<'a>>, most: usize) -> String {
-    let Reported { runs, suite: of } = reported.into();
+    let reported = reported.into();
+    let Reported {
+        runs, suite: of, ..
+    } = reported;
     let mut text = Bounded {
         text: String::new(),
         room: most.saturating_sub(SHORTENED.len()),
         is_full: false,
     };
-    let outcome = Outcome::of_all(runs);
+    let outcome = Outcome::of_all(reported);
     let mut word = outcome.overall.word().to_owned();
     word[..1].make_ascii_uppercase();
     let name = match runs {

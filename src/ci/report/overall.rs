@@ -1,7 +1,7 @@
 //! [`Outcome`]: the verdict on a run or a suite, in one word, one exit code and one sentence that names the culprit.
 
 use super::check::{Check, Kind, Verdict};
-use super::record::{Ended, Exit, ExitClass, Repeated, RunRecord};
+use super::record::{Ended, Exit, ExitClass, Repeated, Reported, RunRecord};
 use super::units::{millis, plural, shown};
 
 /// The verdict in one word; of two, the greater is that of both together.
@@ -123,8 +123,20 @@ impl Outcome {
         }
     }
 
-    /// The verdict on several runs: the greatest of theirs. No run at all is an error.
-    pub fn of_all(runs: &[RunRecord]) -> Self {
+    /// The verdict on several runs: the greatest of theirs. No run at all is an error, except in a shard without cases.
+    pub fn of_all<'a>(reported: impl Into<Reported<'a>>) -> Self {
+        let Reported {
+            runs,
+            is_empty_shard,
+            ..
+        } = reported.into();
+        if is_empty_shard {
+            return Self {
+                overall: Overall::Passed,
+                exit_code: code(Overall::Passed, None),
+                sentence: "no case belongs to this shard".to_owned(),
+            };
+        }
         let outcomes = runs.iter().map(|run| (run, Self::of(run)));
         // Of equal verdicts, the first.
         let worst = outcomes.reduce(|worst, next| {

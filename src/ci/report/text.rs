@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::check::{Check, Verdict};
 use super::overall::{Outcome, Overall, repetitions, title, verdict};
-use super::record::{ChildRecord, GateRecord, RunRecord};
+use super::record::{ChildRecord, GateRecord, Reported, RunRecord};
 use super::units::{count, distribution, millis, plural, shortened, shown, total};
 
 /// How many checks, notes, gates or runs are printed before the rest is only counted.
@@ -15,10 +15,11 @@ const TAIL: usize = 8;
 const LONGEST: usize = 400;
 
 /// Lines of plain text, each with a line feed at its end. The first has the verdict.
-pub fn to_text(runs: &[RunRecord]) -> String {
-    match runs {
+pub fn to_text<'a>(reported: impl Into<Reported<'a>>) -> String {
+    let reported = reported.into();
+    match reported.runs {
         [run] => of_run(run),
-        runs => of_suite(runs),
+        _ => of_suite(reported),
     }
 }
 
@@ -119,9 +120,10 @@ fn tail(text: &mut Text, child: &ChildRecord) {
     }
 }
 
-fn of_suite(runs: &[RunRecord]) -> String {
+fn of_suite(reported: Reported<'_>) -> String {
     let mut text = Text::default();
-    let outcome = Outcome::of_all(runs);
+    let outcome = Outcome::of_all(reported);
+    let runs = reported.runs;
     text.line(&format!("{}: {}", outcome.overall.word(), outcome.sentence));
     let mut bad: Vec<&RunRecord> = runs
         .iter()
@@ -138,6 +140,9 @@ fn of_suite(runs: &[RunRecord]) -> String {
             outcome.sentence
         )
     });
+    if runs.is_empty() {
+        return text.0;
+    }
     let passed = runs.len() - bad.len();
     let took: f64 = runs.iter().map(|run| run.took_ms).sum();
     text.line(&format!(

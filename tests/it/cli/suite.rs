@@ -421,6 +421,22 @@ fn a_holder_of_which_nobody_would_know_ends() {
 }
 
 #[test]
+fn a_shard_without_cases_passes_and_says_so() {
+    let place = Place::new(&[("a", "pass"), ("b", "pass"), ("c", "pass")]);
+    let said = "passed: no case belongs to this shard\n";
+    place
+        .suite(&["--partition", "5/8", "--markdown", "m.md"])
+        .assert()
+        .code(0)
+        .stdout(predicates::str::starts_with(said));
+    let markdown = fs::read_to_string(place.file("m.md")).unwrap();
+    assert!(
+        markdown.contains("no case belongs to this shard"),
+        "{markdown}"
+    );
+}
+
+#[test]
 fn the_suite_stops_at_a_failure() {
     let place = Place::new(&[("a", "fail"), ("b", "pass")]);
     place

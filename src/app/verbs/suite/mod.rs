@@ -40,6 +40,7 @@ fn report(args: &SuiteReportArgs, output: &OutputArgs) -> Result<Exit, Failure> 
         exit_code: exit,
         problems: merged.problems,
         runs: merged.runs,
+        is_empty_shard: false,
     };
     reports::write(&suite, &reports, output.format)?;
     Ok(Exit::of(exit))

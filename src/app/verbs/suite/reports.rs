@@ -20,6 +20,9 @@ pub(super) struct SuiteReport {
     /// What is missing, one sentence each.
     pub(super) problems: Vec<String>,
     pub(super) runs: Vec<RunRecord>,
+    /// Whether there are no runs because no case belongs to the shard.
+    #[serde(skip)]
+    pub(super) is_empty_shard: bool,
 }
 
 /// Writes the files that are wanted and prints the result.
@@ -28,10 +31,14 @@ pub(super) fn write(
     files: &ReportTargets,
     format: Format,
 ) -> Result<(), Failure> {
-    let reported = Reported::of_suite(&suite.runs, &suite.suite);
+    let reported = if suite.is_empty_shard {
+        Reported::of_empty_shard(&suite.suite)
+    } else {
+        Reported::of_suite(&suite.runs, &suite.suite)
+    };
     let written = files.write(reported, suite);
     match format {
-        Format::Text => stdout::page(&to_text(&suite.runs))?,
+        Format::Text => stdout::page(&to_text(reported))?,
         Format::Json => stdout::json(suite)?,
     }
     written

@@ -161,13 +161,14 @@ fn suite_report(
     // Runs that were ended with the suite have the signal that they got from it.
     let is_own = |code: &u8| stopped.is_none() || !Exit::of(*code).is_signal();
     let codes = runs.iter().map(|run| run.exit_code).filter(is_own);
-    let unwritten = unwritten.map(|failure| failure.exit.code());
+    let failed = unwritten.map(|failure| failure.exit.code());
     SuiteReport {
         suite: plan.digest(),
         shards: plan.partition.shards,
-        exit_code: worst_exit(codes.chain(stopped).chain(unwritten)),
+        exit_code: worst_exit(codes.chain(stopped).chain(failed)),
         problems,
         runs,
+        is_empty_shard: cases.is_empty() && unwritten.is_none(),
     }
 }
 
