@@ -216,11 +216,10 @@ impl State<'_> {
         let Some(chain) = self.chains.get_mut(&number) else {
             return;
         };
-        let Some(mut system) = chain.system.take() else {
+        let Some(mut system) = chain.take_system() else {
             return;
         };
         let status = system.wait();
-        chain.forget();
         if let Some((at, mut record)) = chain.waiting.take() {
             record.notes.extend(system.over.notes);
             if let Some(child) = &mut record.child {
