@@ -246,6 +246,38 @@ fn an_interruption_ends_what_runs_and_starts_nothing_more() {
 }
 
 #[test]
+fn a_run_has_the_time_to_end_that_its_scenario_names() {
+    let place = Place::new();
+    let sign = place.path().join("sign");
+    let hang = format!("hang {}", sign.to_str().unwrap());
+    let runner = Runner {
+        grace: Duration::ZERO,
+        ..runner(&place)
+    };
+    // After its time limit.
+    let cases = place.cases_with(&[("slow", &hang)], "timeout = 1\ngrace = '60s'");
+    let (_, records) = run(&runner, &cases, &never());
+    let record = &records["slow"];
+    assert_eq!(record.exit_code, 4);
+    assert_eq!(record.checks[0].name, "a", "its report is lost: {record:?}");
+    let reason = &record.checks.last().unwrap().reason;
+    assert!(!reason.contains("was killed"), "{reason}");
+    // After a signal.
+    fs::remove_file(&sign).unwrap();
+    let cases = place.cases_with(&[("slow", &hang)], "grace = '60s'");
+    let (stopper, stop) = bounded(1);
+    let asking = std::thread::spawn(move || {
+        until("the case runs", || sign.exists());
+        stopper.send(143).unwrap();
+    });
+    let (_, records) = run(&runner, &cases, &stop);
+    asking.join().unwrap();
+    let record = &records["slow"];
+    assert_eq!((record.exit_code, record.ended), (143, Ended::Interrupted));
+    assert_eq!(record.notes, Vec::<String>::new());
+}
+
+#[test]
 fn after_a_failure_no_more_cases_are_started_if_that_is_wanted() {
     let place = Place::new();
     let cases = place.cases(&[("a", "pass"), ("b", "fail"), ("c", "pass"), ("d", "pass")]);
