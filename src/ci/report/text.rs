@@ -133,8 +133,12 @@ fn of_suite(reported: Reported<'_>) -> String {
     bad.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
     text.list(&bad, "run", |run| {
         let outcome = Outcome::of(run);
+        let folder = match run.folder.as_str() {
+            "" => String::new(),
+            folder => format!("\n    files in {}", shown(folder)),
+        };
         format!(
-            "  {} {}: {}",
+            "  {} {}: {}{folder}",
             outcome.overall.word(),
             title(run),
             outcome.sentence
@@ -162,9 +166,12 @@ impl Text {
         self.0.push('\n');
     }
 
+    /// One or more lines for each.
     fn list<T>(&mut self, all: &[T], word: &str, show: impl Fn(&T) -> String) {
         for one in all.iter().take(MOST) {
-            self.line(&show(one));
+            for line in show(one).lines() {
+                self.line(line);
+            }
         }
         if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
             self.line(&format!(

@@ -1,6 +1,6 @@
 //! What is printed at the end of a run.
 
-use bagplay::ci::report::to_text;
+use bagplay::ci::report::{RunRecord, to_text};
 
 use super::{failed, hostile, interrupted, is_clean, passed, undecided};
 
@@ -53,6 +53,33 @@ fn long_lists_are_counted_and_hostile_text_is_escaped() {
         text.lines().all(|line| line.chars().count() <= 401),
         "{text}"
     );
+}
+
+#[test]
+fn a_suite_names_the_folder_of_each_run_that_did_not_pass() {
+    let in_folder = |run: RunRecord, folder: &str| RunRecord {
+        folder: folder.to_owned(),
+        ..run
+    };
+    let text = to_text(&[
+        in_folder(passed(), "/out/passed"),
+        in_folder(failed(), "/out/failed"),
+        in_folder(undecided(), "/out/\u{1b}[2J"),
+        in_folder(interrupted(), ""),
+    ]);
+    let lines: Vec<&str> = text.lines().collect();
+    let folders: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| line.contains("files in"))
+        .collect();
+    assert_eq!(folders.len(), 2, "{text}");
+    let after = |name: &str| {
+        let at = lines.iter().position(|line| line.starts_with(name));
+        lines[at.unwrap() + 1]
+    };
+    assert_eq!(after("  failed "), "    files in /out/failed");
+    assert_eq!(after("  error "), "    files in /out/\\u{1b}[2J");
 }
 
 #[test]
