@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, repetitions, title, verdict};
+use super::overall::{Outcome, Overall, repetitions, severity, title, verdict};
 use super::record::{Divergence, Reported, RunRecord};
 use super::units::{count, distribution, log_time, millis, plural, seconds, shortened, total};
 use crate::untrusted::Foreign;
@@ -131,8 +131,8 @@ fn fields(text: &mut Bounded, run: &RunRecord) {
 
 fn suite(text: &mut Bounded, runs: &[RunRecord]) {
     let mut order: Vec<&RunRecord> = runs.iter().collect();
-    // The worst first; those of one verdict in their order.
-    order.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
+    // The worst first; equal ones in their order.
+    order.sort_by_cached_key(|run| std::cmp::Reverse(severity(run)));
     let (bad, passed): (Vec<&RunRecord>, Vec<&RunRecord>) = order
         .into_iter()
         .partition(|run| verdict(run) != Overall::Passed);

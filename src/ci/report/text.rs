@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, repetitions, title, verdict};
+use super::overall::{Outcome, Overall, repetitions, severity, title, verdict};
 use super::record::{ChildRecord, GateRecord, Reported, RunRecord};
 use super::units::{count, distribution, millis, plural, shortened, shown, total};
 
@@ -129,8 +129,8 @@ fn of_suite(reported: Reported<'_>) -> String {
         .iter()
         .filter(|run| verdict(run) != Overall::Passed)
         .collect();
-    // The worst first; those of one verdict in their order.
-    bad.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
+    // The worst first; equal ones in their order.
+    bad.sort_by_cached_key(|run| std::cmp::Reverse(severity(run)));
     text.list(&bad, "run", |run| {
         let outcome = Outcome::of(run);
         let folder = match run.folder.as_str() {

@@ -204,13 +204,13 @@ impl State {
             ),
             Self::Missing => (
                 Verdict::Error,
-                Ended::Interrupted,
+                Ended::Failed,
                 Exit::Failed.code(),
                 format!("not run: the report of {shard} is missing"),
             ),
             Self::Killed => (
                 Verdict::Error,
-                Ended::Interrupted,
+                Ended::Failed,
                 Exit::Failed.code(),
                 format!("not run: {shard} was killed before"),
             ),

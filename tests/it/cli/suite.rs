@@ -28,6 +28,8 @@ say() {
 case $1 in
     pass) say 0 complete passed ;;
     fail) say 5 complete failed ;;
+    alone) rm -r "$2"
+        exit "$3" ;;
     update) [ -n "$updates" ] || say 5 complete failed
         say 0 complete passed ;;
     hang) trap 'say 143 interrupted skipped' TERM
@@ -402,6 +404,34 @@ fn other_reports_are_written_when_that_of_the_shard_cannot_be() {
         markdown.contains("of 20 runs could not be judged"),
         "{markdown}"
     );
+}
+
+#[test]
+fn a_report_that_cannot_be_written_hides_no_worse_exit() {
+    // The case deletes the folder of the report.
+    for (case, exit) in [("alone reports 2", 2), ("alone reports 5", 1)] {
+        let place = Place::new(&[("a", case)]);
+        place
+            .suite(&["--html", "reports/h.html"])
+            .assert()
+            .code(exit)
+            .stdout(contains("exit code"))
+            .stderr(contains("reports/h.html cannot be written"));
+    }
+}
+
+#[test]
+fn a_reader_that_is_gone_hides_no_failure() {
+    let place = Place::new(&[("a", "fail")]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut play = play_process();
+    play.current_dir(place.0.path())
+        .args(["suite", "suite", "--runner", "./stand-in"])
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .stdout(writer)
+        .stderr(Stdio::null());
+    assert_eq!(play.status().unwrap().code(), Some(5));
 }
 
 #[test]

@@ -38,9 +38,12 @@ pub(super) fn run(
     let ran = run_cases(args, &plan, &cases, runner, log_target)?;
     let written = ran.written.as_ref().err();
     let suite = suite_report(&plan, &cases, ran.runs, ran.finished, written);
-    reports::write(&suite, &reports, output.format)?;
-    ran.written?;
-    Ok(Exit::of(suite.exit_code))
+    let exit = reports::write(&suite, &reports, output.format)?;
+    match ran.written {
+        Ok(()) => Ok(exit),
+        // The exit of the suite is that of this failure, or a worse one.
+        Err(Failure { error, .. }) => Err(Failure { exit, error }),
+    }
 }
 
 /// How the cases are run; the folders are set when the number of the attempt is known.

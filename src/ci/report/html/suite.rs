@@ -23,8 +23,8 @@ const WEIGHT: usize = 5;
 /// The page of a suite.
 pub(super) fn page(runs: &[RunRecord], outcome: &Outcome) -> Markup {
     let mut order: Vec<(usize, Outcome)> = runs.iter().map(Outcome::of).enumerate().collect();
-    // The worst first; those of one verdict in their order.
-    order.sort_by_key(|(_, outcome)| std::cmp::Reverse(outcome.overall));
+    // The worst first; equal ones in their order.
+    order.sort_by_cached_key(|(at, _)| std::cmp::Reverse(overall::severity(&runs[*at])));
     let shown = &order[..order.len().min(SHOWN)];
     let bad = shown
         .iter()

@@ -90,10 +90,10 @@ fn a_suite_names_its_worst_runs_first() {
         .map(|line| line.split(':').next().unwrap())
         .collect();
     let expected = [
-        "failed",
-        "  failed warehouse",
-        "  error damaged",
+        "interrupted",
         "  interrupted stopped",
+        "  error damaged",
+        "  failed warehouse",
         "  2 of 5 runs passed in 21.1 s",
     ];
     assert_eq!(starts, expected, "{text}");
