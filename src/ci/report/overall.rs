@@ -410,6 +410,20 @@ mod tests {
     }
 
     #[test]
+    fn a_case_without_a_run_has_the_verdict_of_its_exit_code() {
+        for (code, overall, verdict) in [
+            (0, Overall::Error, Verdict::Skipped),
+            (1, Overall::Error, Verdict::Error),
+            (2, Overall::Error, Verdict::Error),
+            (143, Overall::Interrupted, Verdict::Error),
+        ] {
+            let run = RunRecord::not_run("case", "the case is run", "why", code);
+            let found = (super::verdict(&run), run.checks[0].verdict, run.exit_code);
+            assert_eq!(found, (overall, verdict, code));
+        }
+    }
+
+    #[test]
     fn a_sentence_has_no_control_characters() {
         let mut run = run(Ended::Complete, &[(Kind::Gate, Verdict::Failed)]);
         run.checks[0].name = "a\n\u{1b}[2J".to_owned();

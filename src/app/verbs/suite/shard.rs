@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::Context as _;
-use bagplay::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use bagplay::ci::report::RunRecord;
 use bagplay::ci::suite::scenario::Case;
 use bagplay::ci::suite::{Event, Finished, Runner, ShardWriter, Why, worst_exit};
 use bagplay::cli::{Exit, OutputArgs, SuiteRunArgs, plural};
@@ -154,9 +154,13 @@ fn suite_report(
     }
     if let Some(failure) = unwritten {
         let why = format!("the report of the shard is incomplete: {:#}", failure.error);
+        let reason = format!("not run: {why}");
+        let not_run = |case: &&Case| {
+            RunRecord::not_run(&case.name, "the case is run", &reason, failure.exit.code())
+        };
         let is_missing = |case: &&&Case| runs.iter().all(|run| run.name != case.name);
         let missing: Vec<_> = cases.iter().filter(is_missing).collect();
-        runs.extend(missing.into_iter().map(|case| not_run(case, &why)));
+        runs.extend(missing.into_iter().map(not_run));
         problems.push(why);
     }
     runs.sort_by(|one, other| one.name.cmp(&other.name));
@@ -172,23 +176,6 @@ fn suite_report(
         problems,
         runs,
         is_empty_shard: cases.is_empty() && unwritten.is_none(),
-    }
-}
-
-/// The record of a case that was not run.
-fn not_run(case: &Case, why: &str) -> RunRecord {
-    let reason = format!("not run: {why}");
-    RunRecord {
-        name: case.name.clone(),
-        checks: vec![Check::new(
-            Kind::Run,
-            "the case is run",
-            Verdict::Error,
-            reason,
-        )],
-        ended: Ended::Failed,
-        exit_code: Exit::Failed.code(),
-        ..RunRecord::default()
     }
 }
 

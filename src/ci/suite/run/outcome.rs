@@ -18,6 +18,9 @@ use crate::untrusted::Foreign;
 const TAIL: u64 = 8 << 10;
 const TAIL_LINES: usize = 20;
 
+/// The check of a run that has no process.
+const IS_STARTED: &str = "the run is started";
+
 /// The record of a run.
 pub(super) fn record(
     case: &Case,
@@ -74,17 +77,8 @@ pub(super) fn not_started(
 ) -> RunRecord {
     let reason = format!("{} cannot be started: {error}", Foreign::path(program));
     RunRecord {
-        name: case.name.clone(),
         repetition,
-        checks: vec![Check::new(
-            Kind::Run,
-            "the run is started",
-            Verdict::Error,
-            reason,
-        )],
-        ended: Ended::Failed,
-        exit_code: Exit::Failed.code(),
-        ..RunRecord::default()
+        ..RunRecord::not_run(&case.name, IS_STARTED, reason, Exit::Failed.code())
     }
 }
 
@@ -109,21 +103,12 @@ pub(super) fn no_system(
         }
         None => format!("the system under test cannot be started{said}"),
     };
+    let code = code.filter(|code| *code != 0);
+    let code = code.unwrap_or(Exit::Failed.code());
     RunRecord {
-        name: case.name.clone(),
         repetition,
-        checks: vec![Check::new(
-            Kind::Run,
-            "the run is started",
-            Verdict::Error,
-            reason,
-        )],
         notes: tail,
-        ended: Ended::Failed,
-        exit_code: code
-            .filter(|code| *code != 0)
-            .unwrap_or(Exit::Failed.code()),
-        ..RunRecord::default()
+        ..RunRecord::not_run(&case.name, IS_STARTED, reason, code)
     }
 }
 
