@@ -16,7 +16,10 @@ use super::units::{distribution, iso_timestamp, shown};
 
 /// The document, in UTF-8.
 pub fn to_junit<'a>(reported: impl Into<Reported<'a>>) -> io::Result<Vec<u8>> {
-    let Reported { runs, suite: of } = reported.into();
+    let reported = reported.into();
+    let Reported {
+        runs, suite: of, ..
+    } = reported;
     let mut xml = Xml(Writer::new_with_indent(Vec::new(), b' ', 2));
     xml.0
         .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -26,6 +29,9 @@ pub fn to_junit<'a>(reported: impl Into<Reported<'a>>) -> io::Result<Vec<u8>> {
     attributes.extend(Totals::of(checks.iter().flatten()).attributes());
     attributes.push(("time", seconds(took)));
     xml.within("testsuites", &attributes, |xml| {
+        if reported.is_empty_shard {
+            return empty_suite(xml, reported);
+        }
         let mut suites = runs.iter().zip(&checks);
         suites.try_for_each(|(run, checks)| suite(xml, run, checks, of))
     })?;
@@ -130,6 +136,14 @@ fn suite(xml: &mut Xml, run: &RunRecord, checks: &[Check], of: Option<&str>) -> 
         }
         output(xml, run)
     })
+}
+
+/// A suite without a case, whose name says why.
+fn empty_suite(xml: &mut Xml, reported: Reported<'_>) -> io::Result<()> {
+    let mut attributes = vec![("name", Outcome::of_all(reported).sentence)];
+    attributes.extend(Totals::default().attributes());
+    attributes.push(("time", seconds(0.0)));
+    xml.empty("testsuite", &attributes)
 }
 
 /// The checks, and one more if they do not tell the verdict of the run. Of a run that was not begun they tell it: they

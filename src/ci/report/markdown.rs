@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, repetitions, title, verdict};
+use super::overall::{Outcome, Overall, repetitions, severity, title, verdict};
 use super::record::{Divergence, Reported, RunRecord};
 use super::units::{count, distribution, log_time, millis, plural, seconds, shortened, total};
 use crate::untrusted::Foreign;
@@ -20,13 +20,16 @@ const REASON: usize = 500;
 
 /// The summary, of at most this many bytes. The verdict is in the first line.
 pub fn to_markdown<'a>(reported: impl Into<Reported<'a>>, most: usize) -> String {
-    let Reported { runs, suite: of } = reported.into();
+    let reported = reported.into();
+    let Reported {
+        runs, suite: of, ..
+    } = reported;
     let mut text = Bounded {
         text: String::new(),
         room: most.saturating_sub(SHORTENED.len()),
         is_full: false,
     };
-    let outcome = Outcome::of_all(runs);
+    let outcome = Outcome::of_all(reported);
     let mut word = outcome.overall.word().to_owned();
     word[..1].make_ascii_uppercase();
     let name = match runs {
@@ -128,8 +131,8 @@ fn fields(text: &mut Bounded, run: &RunRecord) {
 
 fn suite(text: &mut Bounded, runs: &[RunRecord]) {
     let mut order: Vec<&RunRecord> = runs.iter().collect();
-    // The worst first; those of one verdict in their order.
-    order.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
+    // The worst first; equal ones in their order.
+    order.sort_by_cached_key(|run| std::cmp::Reverse(severity(run)));
     let (bad, passed): (Vec<&RunRecord>, Vec<&RunRecord>) = order
         .into_iter()
         .partition(|run| verdict(run) != Overall::Passed);

@@ -1,11 +1,11 @@
 //! [`Outcome`]: the verdict on a run or a suite, in one word, one exit code and one sentence that names the culprit.
 
 use super::check::{Check, Kind, Verdict};
-use super::record::{Ended, Exit, ExitClass, Repeated, RunRecord};
+use super::record::{Ended, Exit, ExitClass, Repeated, Reported, RunRecord};
 use super::units::{millis, plural, shown};
 
-/// The verdict in one word; of two, the greater is that of both together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// The verdict in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Overall {
     /// Everything was played, and every check holds.
     Passed,
@@ -92,6 +92,26 @@ pub fn culprit(run: &RunRecord) -> Option<&Check> {
     first.filter(|check| check.verdict != Verdict::Passed)
 }
 
+/// How bad a run is among others, the mildest first: by its exit code, so that the verdict on several runs is that of their
+/// exit code. A case that was left out because another one had failed is milder than that one, and worse than one that passed.
+pub(super) fn severity(run: &RunRecord) -> (ExitClass, u8, bool) {
+    let (class, within) = exit_among_others(run).severity();
+    (class, within, verdict(run) != Overall::Passed)
+}
+
+fn exit_among_others(run: &RunRecord) -> Exit {
+    let has = |verdict| run.checks.iter().any(|check| check.verdict == verdict);
+    let is_left_out = run.ended == Ended::Failed
+        && has(Verdict::Skipped)
+        && !has(Verdict::Error)
+        && !has(Verdict::Failed);
+    Exit::of(if run.exit_code != 0 || is_left_out {
+        run.exit_code
+    } else {
+        code(verdict(run), culprit(run).map(|check| check.kind))
+    })
+}
+
 impl Outcome {
     /// The verdict on a run.
     pub fn of(run: &RunRecord) -> Self {
@@ -123,24 +143,30 @@ impl Outcome {
         }
     }
 
-    /// The verdict on several runs: the greatest of theirs. No run at all is an error.
-    pub fn of_all(runs: &[RunRecord]) -> Self {
-        let outcomes = runs.iter().map(|run| (run, Self::of(run)));
-        // Of equal verdicts, the first.
-        let worst = outcomes.reduce(|worst, next| {
-            if next.1.overall > worst.1.overall {
-                next
-            } else {
-                worst
-            }
-        });
-        let Some((culprit, worst)) = worst else {
+    /// The verdict on several runs: that of the worst. No run at all is an error, except in a shard without cases.
+    pub fn of_all<'a>(reported: impl Into<Reported<'a>>) -> Self {
+        let Reported {
+            runs,
+            is_empty_shard,
+            ..
+        } = reported.into();
+        if is_empty_shard {
+            return Self {
+                overall: Overall::Passed,
+                exit_code: code(Overall::Passed, None),
+                sentence: "no case belongs to this shard".to_owned(),
+            };
+        }
+        // Of equal ones, the first.
+        let worst = runs.iter().rev().max_by_key(|run| severity(run));
+        let Some(culprit) = worst else {
             return Self {
                 overall: Overall::Error,
                 exit_code: code(Overall::Error, None),
                 sentence: "there is no run".to_owned(),
             };
         };
+        let worst = Self::of(culprit);
         if runs.len() == 1 {
             return worst;
         }
@@ -157,7 +183,11 @@ impl Outcome {
             let (all, name) = (plural(runs.len(), "run"), title(culprit));
             format!("{number} of {all} {what}, first {name}: {}", worst.sentence)
         };
-        Self { sentence, ..worst }
+        Self {
+            overall: worst.overall,
+            exit_code: exit_among_others(culprit).code(),
+            sentence,
+        }
     }
 }
 
@@ -358,15 +388,39 @@ mod tests {
             (all.exit_code, all.sentence.as_str()),
             (0, "all 2 runs passed")
         );
-        let all = Outcome::of_all(&[passed.clone(), error, failed.clone(), failed]);
-        assert_eq!(all.overall, Overall::Failed);
+        let all = Outcome::of_all(&[passed.clone(), error, failed.clone(), failed.clone()]);
+        assert_eq!(all.overall, Overall::Error);
+        assert_eq!(all.exit_code, 1);
+        assert_eq!(
+            all.sentence,
+            "1 of 4 runs could not be judged, first case: check 0: why"
+        );
+        // Cases that were left out because another one had failed are not what the suite failed for.
+        let left_out = run(Ended::Failed, &[(Kind::Run, Verdict::Skipped)]);
+        let all = Outcome::of_all(&[left_out.clone(), failed.clone(), failed]);
         assert_eq!(all.exit_code, 4);
         assert_eq!(
             all.sentence,
-            "2 of 4 runs failed, first case #2: check 0: why"
+            "2 of 3 runs failed, first case #2: check 0: why"
         );
+        let all = Outcome::of_all(&[passed.clone(), left_out]);
+        assert_eq!(all.overall, Overall::Error);
         let interrupted = run(Ended::Interrupted, &[]);
         assert_eq!(Outcome::of_all(&[passed, interrupted]).exit_code, 130);
+    }
+
+    #[test]
+    fn a_case_without_a_run_has_the_verdict_of_its_exit_code() {
+        for (code, overall, verdict) in [
+            (0, Overall::Error, Verdict::Skipped),
+            (1, Overall::Error, Verdict::Error),
+            (2, Overall::Error, Verdict::Error),
+            (143, Overall::Interrupted, Verdict::Error),
+        ] {
+            let run = RunRecord::not_run("case", "the case is run", "why", code);
+            let found = (super::verdict(&run), run.checks[0].verdict, run.exit_code);
+            assert_eq!(found, (overall, verdict, code));
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, repetitions, title, verdict};
-use super::record::{ChildRecord, GateRecord, RunRecord};
+use super::overall::{Outcome, Overall, repetitions, severity, title, verdict};
+use super::record::{ChildRecord, GateRecord, Reported, RunRecord};
 use super::units::{count, distribution, millis, plural, shortened, shown, total};
 
 /// How many checks, notes, gates or runs are printed before the rest is only counted.
@@ -15,10 +15,11 @@ const TAIL: usize = 8;
 const LONGEST: usize = 400;
 
 /// Lines of plain text, each with a line feed at its end. The first has the verdict.
-pub fn to_text(runs: &[RunRecord]) -> String {
-    match runs {
+pub fn to_text<'a>(reported: impl Into<Reported<'a>>) -> String {
+    let reported = reported.into();
+    match reported.runs {
         [run] => of_run(run),
-        runs => of_suite(runs),
+        _ => of_suite(reported),
     }
 }
 
@@ -119,25 +120,33 @@ fn tail(text: &mut Text, child: &ChildRecord) {
     }
 }
 
-fn of_suite(runs: &[RunRecord]) -> String {
+fn of_suite(reported: Reported<'_>) -> String {
     let mut text = Text::default();
-    let outcome = Outcome::of_all(runs);
+    let outcome = Outcome::of_all(reported);
+    let runs = reported.runs;
     text.line(&format!("{}: {}", outcome.overall.word(), outcome.sentence));
     let mut bad: Vec<&RunRecord> = runs
         .iter()
         .filter(|run| verdict(run) != Overall::Passed)
         .collect();
-    // The worst first; those of one verdict in their order.
-    bad.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
+    // The worst first; equal ones in their order.
+    bad.sort_by_cached_key(|run| std::cmp::Reverse(severity(run)));
     text.list(&bad, "run", |run| {
         let outcome = Outcome::of(run);
+        let folder = match run.folder.as_str() {
+            "" => String::new(),
+            folder => format!("\n    files in {}", shown(folder)),
+        };
         format!(
-            "  {} {}: {}",
+            "  {} {}: {}{folder}",
             outcome.overall.word(),
             title(run),
             outcome.sentence
         )
     });
+    if runs.is_empty() {
+        return text.0;
+    }
     let passed = runs.len() - bad.len();
     let took: f64 = runs.iter().map(|run| run.took_ms).sum();
     text.line(&format!(
@@ -157,9 +166,12 @@ impl Text {
         self.0.push('\n');
     }
 
+    /// One or more lines for each.
     fn list<T>(&mut self, all: &[T], word: &str, show: impl Fn(&T) -> String) {
         for one in all.iter().take(MOST) {
-            self.line(&show(one));
+            for line in show(one).lines() {
+                self.line(line);
+            }
         }
         if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
             self.line(&format!(

@@ -7,25 +7,45 @@ use crate::ci::report::Exit;
 /// interrupted, recording unreadable, failed; program under test failed, timeout, expectation. Codes that `play` does not
 /// have become 1. Without any code it is 0.
 pub fn worst_exit(codes: impl IntoIterator<Item = u8>) -> u8 {
-    let rank = |code: &Exit| {
-        let within = match code {
-            Exit::Terminated => 9,
-            Exit::Interrupted => 8,
-            Exit::Recording => 7,
-            Exit::Child => 3,
-            Exit::Timeout => 2,
-            Exit::Verdict => 1,
-            Exit::Done | Exit::Failed | Exit::Usage => 0,
-        };
-        (code.class(), within)
-    };
-    let worst = codes.into_iter().map(Exit::of).max_by_key(rank);
+    let worst = codes.into_iter().map(Exit::of);
+    let worst = worst.max_by_key(|exit| exit.severity());
     worst.unwrap_or(Exit::Done).code()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ci::report::{Check, Ended, Kind, Outcome, RunRecord, Verdict};
+
+    /// A run as `play` records it.
+    fn run(code: u8) -> RunRecord {
+        let (ended, verdict) = match code {
+            0 => (Ended::Complete, Verdict::Passed),
+            4..=6 => (Ended::Complete, Verdict::Failed),
+            130 | 143 => (Ended::Interrupted, Verdict::Skipped),
+            _ => (Ended::Failed, Verdict::Error),
+        };
+        RunRecord {
+            ended,
+            checks: vec![Check::new(Kind::Run, "a", verdict, "")],
+            exit_code: code,
+            ..RunRecord::default()
+        }
+    }
+
+    #[test]
+    fn the_verdict_in_the_reports_is_that_of_the_exit_code() {
+        let codes = [0, 1, 2, 3, 4, 5, 6, 130, 143];
+        for one in codes {
+            for other in codes {
+                let exit = worst_exit([one, other]);
+                let outcome = Outcome::of_all(&[run(one), run(other)]);
+                let expected = Outcome::of(&run(exit));
+                assert_eq!(outcome.overall, expected.overall, "{one} {other}");
+                assert_eq!(outcome.exit_code, exit, "{one} {other}");
+            }
+        }
+    }
 
     #[test]
     fn the_worst_is_found_by_class_and_then_by_cause() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::exit_class::worst_exit;
 use super::shard_file::{Header, Planned, ShardFile, Why};
-use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord, Verdict};
+use crate::ci::report::{Check, Exit, ExitClass, Kind, RunRecord};
 use crate::untrusted::Foreign;
 
 /// All shards together.
@@ -195,50 +195,29 @@ impl State {
     /// The record of a case that was not run, and why.
     fn not_run(self, case: &Planned, shards: u32) -> (RunRecord, String) {
         let shard = format!("shard {} of {shards}", case.shard);
-        let (verdict, ended, exit_code, reason) = match self {
+        let (exit_code, reason) = match self {
             Self::FailFast => (
-                Verdict::Skipped,
-                Ended::Failed,
                 0,
                 format!("not run: another case of {shard} has failed (--fail-fast)"),
             ),
             Self::Missing => (
-                Verdict::Error,
-                Ended::Interrupted,
                 Exit::Failed.code(),
                 format!("not run: the report of {shard} is missing"),
             ),
             Self::Killed => (
-                Verdict::Error,
-                Ended::Interrupted,
                 Exit::Failed.code(),
                 format!("not run: {shard} was killed before"),
             ),
             Self::Interrupted => (
-                Verdict::Error,
-                Ended::Interrupted,
                 Exit::Terminated.code(),
                 format!("not run: {shard} was interrupted before"),
             ),
             Self::Complete => (
-                Verdict::Error,
-                Ended::Failed,
                 Exit::Failed.code(),
                 format!("not run, although {shard} has ended"),
             ),
         };
-        let run = RunRecord {
-            name: case.name.clone(),
-            checks: vec![Check::new(
-                Kind::Run,
-                "the case is run",
-                verdict,
-                reason.clone(),
-            )],
-            ended,
-            exit_code,
-            ..RunRecord::default()
-        };
+        let run = RunRecord::not_run(&case.name, "the case is run", reason.clone(), exit_code);
         (run, reason)
     }
 }

@@ -28,6 +28,8 @@ say() {
 case $1 in
     pass) say 0 complete passed ;;
     fail) say 5 complete failed ;;
+    alone) rm -r "$2"
+        exit "$3" ;;
     update) [ -n "$updates" ] || say 5 complete failed
         say 0 complete passed ;;
     hang) trap 'say 143 interrupted skipped' TERM
@@ -405,6 +407,34 @@ fn other_reports_are_written_when_that_of_the_shard_cannot_be() {
 }
 
 #[test]
+fn a_report_that_cannot_be_written_hides_no_worse_exit() {
+    // The case deletes the folder of the report.
+    for (case, exit) in [("alone reports 2", 2), ("alone reports 5", 1)] {
+        let place = Place::new(&[("a", case)]);
+        place
+            .suite(&["--html", "reports/h.html"])
+            .assert()
+            .code(exit)
+            .stdout(contains("exit code"))
+            .stderr(contains("reports/h.html cannot be written"));
+    }
+}
+
+#[test]
+fn a_reader_that_is_gone_hides_no_failure() {
+    let place = Place::new(&[("a", "fail")]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut play = play_process();
+    play.current_dir(place.0.path())
+        .args(["suite", "suite", "--runner", "./stand-in"])
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .stdout(writer)
+        .stderr(Stdio::null());
+    assert_eq!(play.status().unwrap().code(), Some(5));
+}
+
+#[test]
 fn a_holder_of_which_nobody_would_know_ends() {
     use std::os::unix::ffi::OsStrExt as _;
     let place = Place::new(&[]);
@@ -418,6 +448,22 @@ fn a_holder_of_which_nobody_would_know_ends() {
         .assert()
         .code(1)
         .stderr(contains("UTF-8"));
+}
+
+#[test]
+fn a_shard_without_cases_passes_and_says_so() {
+    let place = Place::new(&[("a", "pass"), ("b", "pass"), ("c", "pass")]);
+    let said = "passed: no case belongs to this shard\n";
+    place
+        .suite(&["--partition", "5/8", "--markdown", "m.md"])
+        .assert()
+        .code(0)
+        .stdout(predicates::str::starts_with(said));
+    let markdown = fs::read_to_string(place.file("m.md")).unwrap();
+    assert!(
+        markdown.contains("no case belongs to this shard"),
+        "{markdown}"
+    );
 }
 
 #[test]

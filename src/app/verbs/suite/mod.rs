@@ -33,14 +33,13 @@ fn report(args: &SuiteReportArgs, output: &OutputArgs) -> Result<Exit, Failure> 
     for problem in &merged.problems {
         tracing::error!("{problem}");
     }
-    let exit = merged.exit;
     let suite = reports::SuiteReport {
         suite: merged.digest,
         shards: merged.shards,
-        exit_code: exit,
+        exit_code: merged.exit,
         problems: merged.problems,
         runs: merged.runs,
+        is_empty_shard: false,
     };
-    reports::write(&suite, &reports, output.format)?;
-    Ok(Exit::of(exit))
+    reports::write(&suite, &reports, output.format)
 }

@@ -3,9 +3,9 @@
 use std::fs;
 
 use anyhow::Context as _;
-use bagplay::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use bagplay::ci::report::RunRecord;
 use bagplay::ci::suite::scenario::Case;
-use bagplay::ci::suite::{Event, Runner, ShardWriter, Why, worst_exit};
+use bagplay::ci::suite::{Event, Finished, Runner, ShardWriter, Why, worst_exit};
 use bagplay::cli::{Exit, OutputArgs, SuiteRunArgs, plural};
 use bagplay::time::Duration;
 use bagplay::untrusted::Foreign;
@@ -29,11 +29,30 @@ pub(super) fn run(
         plan.print(output.format)?;
         return Ok(Exit::Done);
     }
+    let runner = runner(args)?;
+    if args.runner.is_none() {
+        plan.check_words(&runner)?;
+    }
+    let reports = ReportTargets::of(&args.reports)?;
+    let cases = plan.own_cases();
+    let ran = run_cases(args, &plan, &cases, runner, log_target)?;
+    let written = ran.written.as_ref().err();
+    let suite = suite_report(&plan, &cases, ran.runs, ran.finished, written);
+    let exit = reports::write(&suite, &reports, output.format)?;
+    match ran.written {
+        Ok(()) => Ok(exit),
+        // The exit of the suite is that of this failure, or a worse one.
+        Err(Failure { error, .. }) => Err(Failure { exit, error }),
+    }
+}
+
+/// How the cases are run; the folders are set when the number of the attempt is known.
+fn runner(args: &SuiteRunArgs) -> Result<Runner, Failure> {
     let program = args.runner.clone().map_or_else(std::env::current_exe, Ok);
     let program = program
         .context("the file of this program")
         .or_exit(Exit::Failed)?;
-    let mut runner = Runner {
+    Ok(Runner {
         program,
         more: if args.update_golden {
             vec!["--update-golden".into()]
@@ -47,11 +66,29 @@ pub(super) fn run(
         fail_fast: args.fail_fast,
         timeout: args.timeout.map(Duration::to_std),
         grace: args.grace.to_std(),
-    };
-    if args.runner.is_none() {
-        plan.check_words(&runner)?;
-    }
-    let reports = ReportTargets::of(&args.reports)?;
+    })
+}
+
+/// What became of the cases of a shard.
+struct Ran {
+    runs: Vec<RunRecord>,
+    /// `None`: the report of the shard could not be written, so the runs were ended.
+    finished: Option<Finished<Exit>>,
+    /// Whether the report of the shard is complete.
+    written: Result<(), Failure>,
+}
+
+/// Runs the cases and writes the report of the shard.
+///
+/// # Errors
+/// Nothing was run.
+fn run_cases(
+    args: &SuiteRunArgs,
+    plan: &ShardPlan,
+    cases: &[&Case],
+    mut runner: Runner,
+    log_target: &LogTarget,
+) -> Result<Ran, Failure> {
     let stop = signals::listen()
         .context("signals cannot be received")
         .or_exit(Exit::Failed)?;
@@ -65,7 +102,6 @@ pub(super) fn run(
     let mut file = ShardWriter::create(&args.out, header)
         .with_context(out)
         .or_exit(Exit::Failed)?;
-    let cases = plan.own_cases();
     let number = plural(cases.len() as u64, "case");
     let report = Foreign::path(file.path());
     tracing::info!("shard {}: {number}, report {report}", plan.partition);
@@ -78,9 +114,9 @@ pub(super) fn run(
         let systems = folder.join(format!("systems-{number}"));
         (runner.program.clone(), systems)
     });
-    let mut table = Table::new(log_target, &cases, args.update_golden);
+    let mut table = Table::new(log_target, cases, args.update_golden);
     let mut runs: Vec<RunRecord> = Vec::new();
-    let finished = runner.run(&cases, &stop, &mut |event| {
+    let finished = runner.run(cases, &stop, &mut |event| {
         table.show(event);
         if let Event::CaseEnded { record, .. } = event {
             runs.push(record.clone());
@@ -89,7 +125,6 @@ pub(super) fn run(
         Ok(())
     });
     table.finish();
-    // The other reports are written, also if that of the shard cannot be.
     let (finished, written) = match finished {
         Ok(finished) => {
             let written = file.finish(finished.why).with_context(out);
@@ -97,17 +132,35 @@ pub(super) fn run(
         }
         Err(error) => (None, Err(error).with_context(out)),
     };
-    let written = written.or_exit(Exit::Failed);
+    Ok(Ran {
+        runs,
+        finished,
+        written: written.or_exit(Exit::Failed),
+    })
+}
+
+/// The report of the shard, which is also made if its file could not be written.
+fn suite_report(
+    plan: &ShardPlan,
+    cases: &[&Case],
+    mut runs: Vec<RunRecord>,
+    finished: Option<Finished<Exit>>,
+    unwritten: Option<&Failure>,
+) -> SuiteReport {
     let mut problems = Vec::new();
     if let Some(finished) = &finished {
         let not_run = cases.len() - finished.cases;
         problems.extend(problem(finished.why, not_run));
     }
-    if let Err(failure) = &written {
+    if let Some(failure) = unwritten {
         let why = format!("the report of the shard is incomplete: {:#}", failure.error);
+        let reason = format!("not run: {why}");
+        let not_run = |case: &&Case| {
+            RunRecord::not_run(&case.name, "the case is run", &reason, failure.exit.code())
+        };
         let is_missing = |case: &&&Case| runs.iter().all(|run| run.name != case.name);
         let missing: Vec<_> = cases.iter().filter(is_missing).collect();
-        runs.extend(missing.into_iter().map(|case| not_run(case, &why)));
+        runs.extend(missing.into_iter().map(not_run));
         problems.push(why);
     }
     runs.sort_by(|one, other| one.name.cmp(&other.name));
@@ -115,34 +168,14 @@ pub(super) fn run(
     // Runs that were ended with the suite have the signal that they got from it.
     let is_own = |code: &u8| stopped.is_none() || !Exit::of(*code).is_signal();
     let codes = runs.iter().map(|run| run.exit_code).filter(is_own);
-    let unwritten = written.as_ref().err().map(|failure| failure.exit.code());
-    let exit = worst_exit(codes.chain(stopped).chain(unwritten));
-    let suite = SuiteReport {
+    let failed = unwritten.map(|failure| failure.exit.code());
+    SuiteReport {
         suite: plan.digest(),
         shards: plan.partition.shards,
-        exit_code: exit,
+        exit_code: worst_exit(codes.chain(stopped).chain(failed)),
         problems,
         runs,
-    };
-    reports::write(&suite, &reports, output.format)?;
-    written?;
-    Ok(Exit::of(exit))
-}
-
-/// The record of a case that was not run.
-fn not_run(case: &Case, why: &str) -> RunRecord {
-    let reason = format!("not run: {why}");
-    RunRecord {
-        name: case.name.clone(),
-        checks: vec![Check::new(
-            Kind::Run,
-            "the case is run",
-            Verdict::Error,
-            reason,
-        )],
-        ended: Ended::Failed,
-        exit_code: Exit::Failed.code(),
-        ..RunRecord::default()
+        is_empty_shard: cases.is_empty() && unwritten.is_none(),
     }
 }
 

@@ -26,11 +26,17 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The page. Runs beyond 5,000 are only counted.
 pub fn to_html<'a>(reported: impl Into<Reported<'a>>) -> String {
-    let Reported { runs, suite: of } = reported.into();
-    let outcome = Outcome::of_all(runs);
+    let reported = reported.into();
+    let Reported {
+        runs, suite: of, ..
+    } = reported;
+    let outcome = Outcome::of_all(reported);
     let (name, body) = match runs {
         [run] => (title(run), run::page(run)),
-        runs => (super::units::plural(runs.len(), "run"), suite::page(runs)),
+        runs => (
+            super::units::plural(runs.len(), "run"),
+            suite::page(runs, &outcome),
+        ),
     };
     let nonce = nonce(&body);
     let policy = format!(

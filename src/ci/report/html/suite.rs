@@ -21,11 +21,10 @@ const CHECKS: usize = 20_000;
 const WEIGHT: usize = 5;
 
 /// The page of a suite.
-pub(super) fn page(runs: &[RunRecord]) -> Markup {
-    let outcome = Outcome::of_all(runs);
+pub(super) fn page(runs: &[RunRecord], outcome: &Outcome) -> Markup {
     let mut order: Vec<(usize, Outcome)> = runs.iter().map(Outcome::of).enumerate().collect();
-    // The worst first; those of one verdict in their order.
-    order.sort_by_key(|(_, outcome)| std::cmp::Reverse(outcome.overall));
+    // The worst first; equal ones in their order.
+    order.sort_by_cached_key(|(at, _)| std::cmp::Reverse(overall::severity(&runs[*at])));
     let shown = &order[..order.len().min(SHOWN)];
     let bad = shown
         .iter()
@@ -35,7 +34,7 @@ pub(super) fn page(runs: &[RunRecord]) -> Markup {
     let rows = (CHECKS / shown.len().max(1)).clamp(20, 1000);
     html! {
         header {
-            (verdict(&outcome, &html! { (plural(runs.len(), "run")) }))
+            (verdict(outcome, &html! { (plural(runs.len(), "run")) }))
             (tally(&order))
         }
         main {

@@ -77,6 +77,20 @@ impl Exit {
         }
     }
 
+    /// How bad it is, the mildest first: by its class, and within a class by how much it explains of the others.
+    pub const fn severity(self) -> (ExitClass, u8) {
+        let within = match self {
+            Self::Done | Self::Failed | Self::Usage => 0,
+            Self::Verdict => 1,
+            Self::Timeout => 2,
+            Self::Child => 3,
+            Self::Recording => 7,
+            Self::Interrupted => 8,
+            Self::Terminated => 9,
+        };
+        (self.class(), within)
+    }
+
     /// Whether a signal asked for the end.
     pub const fn is_signal(self) -> bool {
         matches!(self, Self::Interrupted | Self::Terminated)

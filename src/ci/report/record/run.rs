@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::exit::Exit;
 use super::number::Series;
 use super::output::{OutputTopic, Unreceived};
 use super::system::SystemRecord;
-use crate::ci::report::check::Check;
+use crate::ci::report::check::{Check, Kind, Verdict};
 
 /// One run: what was played, what came back, and how it was judged. Times of the log are in nanoseconds since the epoch,
 /// spans of wall time in milliseconds unless a name says otherwise.
@@ -82,6 +83,28 @@ pub struct RunRecord {
     pub folder: String,
     /// The files that the run wrote: what they are, and their names relative to the folder of the run.
     pub files: BTreeMap<String, String>,
+}
+
+impl RunRecord {
+    /// The record of a case without a run: this check says why. By the exit code it was left out (0), interrupted, or could not be
+    /// run.
+    pub fn not_run(case: &str, check: &str, reason: impl Into<String>, exit_code: u8) -> Self {
+        let verdict = match exit_code {
+            0 => Verdict::Skipped,
+            _ => Verdict::Error,
+        };
+        Self {
+            name: case.to_owned(),
+            checks: vec![Check::new(Kind::Run, check, verdict, reason)],
+            ended: if Exit::of(exit_code).is_signal() {
+                Ended::Interrupted
+            } else {
+                Ended::Failed
+            },
+            exit_code,
+            ..Self::default()
+        }
+    }
 }
 
 /// Several runs of one case.

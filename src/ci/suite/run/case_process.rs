@@ -22,6 +22,12 @@ pub(super) fn running() -> MutexGuard<'static, Vec<Pid>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether a child of this process has ended, also if it was not waited for.
+fn has_ended(pid: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
+}
+
 /// Kills the runs of all cases, and all systems, with everything that they have started, and waits for nothing: for a process that must end at
 /// once.
 pub fn kill_all() {
@@ -168,7 +174,10 @@ impl CaseProcess {
 
     /// Its time is over.
     pub(super) fn take_next_step(&mut self, now: Instant, grace: Duration) {
-        if self.ending.is_asked {
+        if has_ended(self.pid) {
+            // In time: only that it has ended was not dealt with yet.
+            self.deadline = None;
+        } else if self.ending.is_asked {
             self.ending.is_killed = true;
             self.deadline = None;
             kill_tree(self.pid);
@@ -188,5 +197,53 @@ impl CaseProcess {
     fn kill_and_wait(mut self) {
         kill_tree(self.pid);
         let _ = self.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::{Receiver, bounded};
+
+    use super::super::wall::now;
+    use super::*;
+
+    fn start(folder: &Path, words: [&str; 2]) -> (CaseProcess, Receiver<u64>) {
+        let mut command = Command::new(words[0]);
+        command.arg(words[1]);
+        let (ended, endings) = bounded(1);
+        let files = RunFiles::in_folder(folder);
+        let times = (now(), Some(now()));
+        let started = CaseProcess::start(command, (0, 1), files, times, (7, ended), None);
+        (started.unwrap(), endings)
+    }
+
+    #[test]
+    fn a_run_that_has_ended_is_not_late() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut process, endings) = start(folder.path(), ["sleep", "0"]);
+        // It has ended, and the deadline has passed, before either is dealt with.
+        assert_eq!(endings.recv(), Ok(7));
+        process.take_next_step(now(), Duration::ZERO);
+        assert_eq!(
+            (process.ending, process.deadline),
+            (Ending::default(), None)
+        );
+        assert!(process.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_run_that_ends_when_it_is_asked_is_not_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut process, endings) = start(folder.path(), ["sleep", "1000"]);
+        process.take_next_step(now(), Duration::ZERO);
+        assert_eq!(endings.recv(), Ok(7));
+        process.take_next_step(now(), Duration::ZERO);
+        let Ending {
+            is_late,
+            is_asked,
+            is_killed,
+        } = process.ending;
+        assert_eq!((is_late, is_asked, is_killed), (true, true, false));
+        process.wait().unwrap();
     }
 }

@@ -112,6 +112,15 @@ impl Chain {
     /// A run has ended.
     pub(super) fn ended(&mut self, record: &RunRecord) -> After {
         self.is_running = false;
+        let after = self.what_follows(record);
+        if self.system.is_none() {
+            // It was lost during the run, and the next one is new.
+            self.past = Past::default();
+        }
+        after
+    }
+
+    fn what_follows(&mut self, record: &RunRecord) -> After {
         let exit = self.system.as_ref().and_then(|system| system.exit.clone());
         let is_gone = exit.is_some() || self.system.is_none();
         let how = exit.map_or_else(
@@ -183,9 +192,13 @@ impl Chain {
         }
     }
 
-    /// The system is gone.
-    pub(super) fn forget(&mut self) {
-        self.past = Past::default();
+    /// The process of its system has ended. What the system has dealt with says what follows from the end of a run that is
+    /// under way, so it is forgotten after that.
+    pub(super) fn take_system(&mut self) -> Option<SystemProcess> {
+        if !self.is_running {
+            self.past = Past::default();
+        }
+        self.system.take()
     }
 }
 
@@ -241,12 +254,27 @@ mod tests {
         );
     }
 
+    fn system() -> SystemProcess {
+        let folder = tempfile::tempdir().unwrap();
+        let (news, _) = crossbeam_channel::bounded(8);
+        let mut command = std::process::Command::new("sleep");
+        command.arg("1000");
+        let log = folder.path().join("system.log");
+        SystemProcess::start(command, &log, std::time::Duration::ZERO, (1, news)).unwrap()
+    }
+
+    /// The process that holds the system of a chain is killed, also during a run.
+    fn lose_system(chain: &mut Chain) {
+        let mut system = chain.take_system().unwrap();
+        system.kill();
+        system.wait().unwrap();
+    }
+
     #[test]
-    fn a_system_is_kept_if_its_run_came_to_its_end() {
+    fn a_new_system_has_dealt_with_nothing() {
         let all = cases(&[("a", "command = ['node']\nrestart = 'never'")]);
         let list: Vec<&Case> = all.iter().collect();
         let mut chain = chains(&list, 1, 1).1.pop_front().unwrap();
-        // Without a process the system is lost.
         let record = |ended, has_begun| RunRecord {
             name: "a".to_owned(),
             ended,
@@ -257,13 +285,27 @@ mod tests {
             }),
             ..RunRecord::default()
         };
-        assert_eq!(chain.ended(&record(Ended::Failed, false)), After::Renew);
-        assert_eq!(chain.ended(&record(Ended::Failed, false)), After::Again);
-        let told = chain.told(&all[0], Held::default());
-        assert_eq!((told.runs_before, told.clock_ns), (1, Some(7)));
-        let why = told.started_because.unwrap();
-        assert!(why.contains("after the run of a"), "{why}");
-        chain.forget();
+        for (has_begun, after) in [(true, After::Renew), (false, After::Again)] {
+            chain.system = Some(system());
+            assert_eq!(chain.ended(&record(Ended::Complete, true)), After::GoOn);
+            let told = chain.told(&all[0], Held::default());
+            assert_eq!((told.runs_before, told.clock_ns), (1, Some(7)));
+            chain.is_running = true;
+            lose_system(&mut chain);
+            assert_eq!(chain.ended(&record(Ended::Failed, has_begun)), after);
+            let told = chain.told(&all[0], Held::default());
+            assert_eq!(
+                (told.runs_before, told.after, told.clock_ns),
+                (0, None, None)
+            );
+            let why = told.started_because.unwrap();
+            let said = "the run of a: the process that held it was lost";
+            assert!(why.ends_with(said), "{why}");
+        }
+        // The process ends between two runs.
+        chain.system = Some(system());
+        assert_eq!(chain.ended(&record(Ended::Complete, true)), After::GoOn);
+        lose_system(&mut chain);
         assert_eq!(chain.told(&all[0], Held::default()).runs_before, 0);
     }
 }

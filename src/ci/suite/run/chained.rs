@@ -4,13 +4,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::chain::After;
+use super::command::grace;
 use super::event::Event;
 use super::outcome;
 use super::state::{State, Tell};
 use super::system_process::{News, SystemProcess};
 use super::wall::now;
 use crate::ci::report::RunRecord;
-use crate::ci::suite::scenario::Case;
 use crate::ci::suite::system::{Said, Told};
 
 /// How long a program has to end, if its scenario says nothing else.
@@ -93,7 +93,8 @@ impl State<'_> {
         }
         command.arg("--").args(case.program());
         let news = (number, self.news.clone());
-        let started = SystemProcess::start(command, &own.join("system.log"), grace(case), news);
+        let grace = grace(case).unwrap_or(GRACE);
+        let started = SystemProcess::start(command, &own.join("system.log"), grace, news);
         match started {
             Ok(system) => {
                 if let Some(chain) = self.chains.get_mut(&number) {
@@ -216,11 +217,10 @@ impl State<'_> {
         let Some(chain) = self.chains.get_mut(&number) else {
             return;
         };
-        let Some(mut system) = chain.system.take() else {
+        let Some(mut system) = chain.take_system() else {
             return;
         };
         let status = system.wait();
-        chain.forget();
         if let Some((at, mut record)) = chain.waiting.take() {
             record.notes.extend(system.over.notes);
             if let Some(child) = &mut record.child {
@@ -240,10 +240,4 @@ impl State<'_> {
             self.take_record(at, record, tell);
         }
     }
-}
-
-fn grace(case: &Case) -> Duration {
-    let text = case.values("grace").next().and_then(|text| text.to_str());
-    let span = text.and_then(|text| crate::time::parse_span(text).ok());
-    span.map_or(GRACE, crate::time::Duration::to_std)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::case_process::RunFiles;
+use super::system_process::LONGEST_END;
 use crate::ci::suite::scenario::Case;
 
 /// How cases are run.
@@ -28,7 +29,7 @@ pub struct Runner {
     pub fail_fast: bool,
     /// The longest wall time of a run whose case has none.
     pub timeout: Option<Duration>,
-    /// How long a run may take to end after SIGTERM.
+    /// How long a run may take to end after SIGTERM; longer if its scenario gives the program under test more time.
     pub grace: Duration,
 }
 
@@ -41,6 +42,12 @@ impl Runner {
             own
         };
         RunFiles::in_folder(&own)
+    }
+
+    /// How long a run of a case may take to end after SIGTERM.
+    pub(super) fn grace_of(&self, case: &Case) -> Duration {
+        let own = grace(case).map(|grace| grace.saturating_add(LONGEST_END));
+        own.map_or(self.grace, |own| own.max(self.grace))
     }
 
     /// The words that the program gets for the first run of a case.
@@ -62,6 +69,13 @@ impl Runner {
         let more: Vec<OsString> = more.chain(self.more.iter().cloned()).collect();
         case.words(&files.folder, &more)
     }
+}
+
+/// How long the program under test has to end, if the scenario says it.
+pub(super) fn grace(case: &Case) -> Option<Duration> {
+    let text = case.values("grace").next().and_then(|text| text.to_str());
+    let span = text.and_then(|text| crate::time::parse_span(text).ok());
+    span.map(crate::time::Duration::to_std)
 }
 
 /// The flags that a case of a suite has unless its scenario says otherwise.

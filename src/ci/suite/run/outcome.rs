@@ -8,13 +8,18 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::case_process::{CaseProcess, Ending, RunFiles};
-use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord, Verdict, read_run};
+use crate::ci::report::{
+    Check, Ended, Exit, ExitClass, Kind, Overall, RunRecord, Verdict, read_run, verdict,
+};
 use crate::ci::suite::scenario::Case;
 use crate::untrusted::Foreign;
 
 /// How much of the end of a log is kept, in bytes and in lines.
 const TAIL: u64 = 8 << 10;
 const TAIL_LINES: usize = 20;
+
+/// The check of a run that has no process.
+const IS_STARTED: &str = "the run is started";
 
 /// The record of a run.
 pub(super) fn record(
@@ -36,15 +41,8 @@ pub(super) fn record(
     record.files.insert("log".into(), "../play.log".into());
     record.took_ms = took.as_secs_f64() * 1e3;
     record.exit_code = code.unwrap_or(Exit::Failed.code());
-    if record.exit_code == 0 && (record.ended != Ended::Complete || has_failed(&record)) {
-        let reason = "play ended with exit code 0, but its report says that the run has failed";
-        record.checks.push(Check::new(
-            Kind::Run,
-            "the report agrees with the exit code",
-            Verdict::Error,
-            reason,
-        ));
-        record.exit_code = Exit::Failed.code();
+    if !run.ending.is_late {
+        compare_with_exit(&mut record, status, &run.files.log);
     }
     let Ending {
         is_late, is_killed, ..
@@ -79,17 +77,8 @@ pub(super) fn not_started(
 ) -> RunRecord {
     let reason = format!("{} cannot be started: {error}", Foreign::path(program));
     RunRecord {
-        name: case.name.clone(),
         repetition,
-        checks: vec![Check::new(
-            Kind::Run,
-            "the run is started",
-            Verdict::Error,
-            reason,
-        )],
-        ended: Ended::Failed,
-        exit_code: Exit::Failed.code(),
-        ..RunRecord::default()
+        ..RunRecord::not_run(&case.name, IS_STARTED, reason, Exit::Failed.code())
     }
 }
 
@@ -114,27 +103,60 @@ pub(super) fn no_system(
         }
         None => format!("the system under test cannot be started{said}"),
     };
+    let code = code.filter(|code| *code != 0);
+    let code = code.unwrap_or(Exit::Failed.code());
     RunRecord {
-        name: case.name.clone(),
         repetition,
-        checks: vec![Check::new(
-            Kind::Run,
-            "the run is started",
-            Verdict::Error,
-            reason,
-        )],
         notes: tail,
-        ended: Ended::Failed,
-        exit_code: code
-            .filter(|code| *code != 0)
-            .unwrap_or(Exit::Failed.code()),
-        ..RunRecord::default()
+        ..RunRecord::not_run(&case.name, IS_STARTED, reason, code)
     }
 }
 
-fn has_failed(record: &RunRecord) -> bool {
-    let is_bad = |check: &Check| matches!(check.verdict, Verdict::Failed | Verdict::Error);
-    record.checks.iter().any(is_bad)
+/// Adds a check if the report says that the run has passed and the exit code that it has not, or the other way round.
+fn compare_with_exit(record: &mut RunRecord, status: ExitStatus, log: &Path) {
+    let has_passed = verdict(record) == Overall::Passed;
+    if has_passed == (record.exit_code == 0) {
+        return;
+    }
+    let ended = how(status);
+    let (verdict, reason) = if has_passed {
+        let said = tail(log).pop();
+        let said = said.map_or_else(String::new, |line| format!("; it said: {line}"));
+        let exit = Exit::of(record.exit_code);
+        if exit.is_signal() {
+            record.ended = Ended::Interrupted;
+        }
+        let reason =
+            format!("play ended with {ended}, but its report says that the run has passed{said}");
+        (verdict_of(exit), reason)
+    } else {
+        record.exit_code = Exit::Failed.code();
+        let reason =
+            format!("play ended with {ended}, but its report says that the run has failed");
+        (Verdict::Error, reason)
+    };
+    let name = "the report agrees with the exit code";
+    record
+        .checks
+        .push(Check::new(Kind::Run, name, verdict, reason));
+}
+
+/// The verdict of a check that has nothing but the exit code of a run.
+fn verdict_of(exit: Exit) -> Verdict {
+    if exit.class() == ExitClass::Verdict {
+        Verdict::Failed
+    } else {
+        Verdict::Error
+    }
+}
+
+/// How a process has ended: `exit code 1`.
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".to_owned(),
+    }
 }
 
 fn read(file: &Path) -> Result<RunRecord, String> {
@@ -145,11 +167,7 @@ fn read(file: &Path) -> Result<RunRecord, String> {
 }
 
 fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &str) -> RunRecord {
-    let ended = match (code, status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => "an unknown status".to_owned(),
-    };
+    let ended = how(status);
     let tail = tail(&files.log);
     let is_error = |line: &&String| line.starts_with("error");
     let reason = if let Some(line) = tail.iter().rfind(is_error) {
@@ -161,11 +179,7 @@ fn without_report(files: &RunFiles, code: Option<u8>, status: ExitStatus, why: &
         format!("play ended with {ended}, and {why}{said}")
     };
     let exit = code.and_then(Exit::known);
-    let verdict = if exit.map(Exit::class) == Some(ExitClass::Verdict) {
-        Verdict::Failed
-    } else {
-        Verdict::Error
-    };
+    let verdict = exit.map_or(Verdict::Error, verdict_of);
     RunRecord {
         checks: vec![Check::new(Kind::Run, "the run begins", verdict, reason)],
         notes: tail,

@@ -279,7 +279,8 @@ impl<'a> State<'a> {
         self.why = Why::Interrupted;
         let now = now();
         for process in self.running.values_mut() {
-            process.ask_to_end(now, self.runner.grace);
+            let grace = self.runner.grace_of(self.cases[process.case]);
+            process.ask_to_end(now, grace);
         }
     }
 
@@ -288,7 +289,8 @@ impl<'a> State<'a> {
         let is_late =
             |process: &&mut CaseProcess| process.deadline.is_some_and(|deadline| deadline <= now);
         for process in self.running.values_mut().filter(is_late) {
-            process.take_next_step(now, self.runner.grace);
+            let grace = self.runner.grace_of(self.cases[process.case]);
+            process.take_next_step(now, grace);
         }
         for chain in self.chains.values_mut() {
             chain.end_late_system(now);

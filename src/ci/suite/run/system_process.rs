@@ -19,8 +19,8 @@ use crate::ci::suite::system::{Held, Lines, Over, Said};
 
 /// How long it may take to start the system.
 const LONGEST_START: Duration = Duration::from_secs(60);
-/// How long it may take to end after the grace of its program.
-const LONGEST_END: Duration = Duration::from_secs(30);
+/// How long a process of `play` may take to end after the grace of its program.
+pub(super) const LONGEST_END: Duration = Duration::from_secs(30);
 
 /// What happens to the process.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ impl SystemProcess {
     /// Asks it to end the system.
     pub(super) fn end(&mut self, now: Instant) {
         if self.open.take().is_some() {
-            self.deadline = now.checked_add(self.grace + LONGEST_END);
+            self.deadline = now.checked_add(self.grace.saturating_add(LONGEST_END));
         }
     }
 

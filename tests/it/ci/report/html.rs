@@ -112,7 +112,7 @@ fn a_suite_links_to_each_run_and_shows_the_worst_first() {
         assert_eq!(page.matches(&format!("href=\"#run-{at}\"")).count(), 2);
         assert_eq!(page.matches(&format!("id=\"run-{at}\"")).count(), 1);
     }
-    let places: Vec<_> = [3, 2, 1, 0]
+    let places: Vec<_> = [1, 2, 3, 0]
         .map(|at| page.find(&format!("id=\"run-{at}\"")).unwrap())
         .into();
     assert!(places.is_sorted(), "{places:?}");

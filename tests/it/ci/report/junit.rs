@@ -60,7 +60,7 @@ fn text_of(runs: &[RunRecord]) -> String {
     String::from_utf8(to_junit(runs).unwrap()).unwrap()
 }
 
-fn assert_valid(document: &Document<'_>) {
+pub(super) fn assert_valid(document: &Document<'_>) {
     assert!(document.root_element().has_tag_name("testsuites"));
     for node in document.descendants().filter(Node::is_element) {
         let name = node.tag_name().name();

@@ -64,7 +64,7 @@ fn a_suite_has_a_table_of_what_did_not_pass_and_folds_what_passed() {
     let text = to_markdown(&[passed(), interrupted(), undecided(), failed()], MIB);
     let first = text.lines().next().unwrap();
     assert!(
-        first.starts_with("## ❌ Failed: 1 of 4 runs failed, first warehouse: "),
+        first.starts_with("## ⏹️ Interrupted: 1 of 4 runs were interrupted, first stopped: "),
         "{first}"
     );
     let (rows, _) = parsed(&text);
@@ -75,7 +75,7 @@ fn a_suite_has_a_table_of_what_did_not_pass_and_folds_what_passed() {
         .collect();
     assert_eq!(
         names,
-        ["run", "warehouse", "damaged", "stopped", "run", "warehouse"]
+        ["run", "stopped", "damaged", "warehouse", "run", "warehouse"]
     );
     assert!(text.contains("<summary>1 run passed</summary>"));
     let text = to_markdown(&[passed(), passed()], MIB);

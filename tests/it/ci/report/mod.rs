@@ -7,8 +7,8 @@ mod markdown;
 mod text;
 
 use bagplay::ci::report::{
-    Check, Ended, Happened, Kind, Moment, ReadFile, RecordedFile, Reported, RunRecord, Spans,
-    Verdict, read_run, to_html, to_junit, to_markdown, to_text,
+    Check, Ended, Happened, Kind, Moment, Outcome, Overall, ReadFile, RecordedFile, Reported,
+    RunRecord, Spans, Verdict, read_run, to_html, to_junit, to_markdown, to_text,
 };
 use serde_json::Value;
 
@@ -226,6 +226,30 @@ fn every_report_of_a_suite_has_the_digest_of_its_case_list() {
         }
         let property = format!("<property name=\"suite\" value=\"{digest}\"/>");
         assert_eq!(with[0].matches(&property).count(), runs.len());
+    }
+}
+
+#[test]
+fn a_shard_without_cases_has_passed_in_every_report() {
+    let digest = "00c0ffee00b7d85e6310fe92c47ab0d1";
+    let shard = Reported::of_empty_shard(digest);
+    let sentence = "no case belongs to this shard";
+    let outcome = Outcome::of_all(shard);
+    assert_eq!((outcome.overall, outcome.exit_code), (Overall::Passed, 0));
+    assert_eq!(outcome.sentence, sentence);
+    let first = format!("passed: {sentence}\n");
+    assert!(to_text(shard).starts_with(&first));
+    let markdown = to_markdown(shard, 1 << 20);
+    assert!(markdown.contains(&format!("Passed: {sentence}\n")));
+    let html = to_html(shard);
+    assert!(html.contains("<title>passed: ") && html.contains(sentence));
+    let junit = String::from_utf8(to_junit(shard).unwrap()).unwrap();
+    junit::assert_valid(&roxmltree::Document::parse(&junit).unwrap());
+    let suite = format!(r#"<testsuite name="{sentence}" tests="0" failures="0" errors="0""#);
+    assert!(junit.contains(&suite), "{junit}");
+    // Other reports without a run are errors.
+    for nothing in [Reported::of_suite(&[], digest), Reported::from(&[])] {
+        assert_eq!(Outcome::of_all(nothing).overall, Overall::Error);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is printed at the end of a run.
 
-use bagplay::ci::report::to_text;
+use bagplay::ci::report::{RunRecord, to_text};
 
 use super::{failed, hostile, interrupted, is_clean, passed, undecided};
 
@@ -56,6 +56,33 @@ fn long_lists_are_counted_and_hostile_text_is_escaped() {
 }
 
 #[test]
+fn a_suite_names_the_folder_of_each_run_that_did_not_pass() {
+    let in_folder = |run: RunRecord, folder: &str| RunRecord {
+        folder: folder.to_owned(),
+        ..run
+    };
+    let text = to_text(&[
+        in_folder(passed(), "/out/passed"),
+        in_folder(failed(), "/out/failed"),
+        in_folder(undecided(), "/out/\u{1b}[2J"),
+        in_folder(interrupted(), ""),
+    ]);
+    let lines: Vec<&str> = text.lines().collect();
+    let folders: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| line.contains("files in"))
+        .collect();
+    assert_eq!(folders.len(), 2, "{text}");
+    let after = |name: &str| {
+        let at = lines.iter().position(|line| line.starts_with(name));
+        lines[at.unwrap() + 1]
+    };
+    assert_eq!(after("  failed "), "    files in /out/failed");
+    assert_eq!(after("  error "), "    files in /out/\\u{1b}[2J");
+}
+
+#[test]
 fn a_suite_names_its_worst_runs_first() {
     let text = to_text(&[passed(), interrupted(), undecided(), failed(), passed()]);
     let starts: Vec<&str> = text
@@ -63,10 +90,10 @@ fn a_suite_names_its_worst_runs_first() {
         .map(|line| line.split(':').next().unwrap())
         .collect();
     let expected = [
-        "failed",
-        "  failed warehouse",
-        "  error damaged",
+        "interrupted",
         "  interrupted stopped",
+        "  error damaged",
+        "  failed warehouse",
         "  2 of 5 runs passed in 21.1 s",
     ];
     assert_eq!(starts, expected, "{text}");

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use bagplay::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
+use bagplay::ci::report::{Check, Ended, Kind, Outcome, Overall, RunRecord, Verdict};
 use bagplay::ci::suite::{
     Header, MergeError, Merged, Planned, SCHEMA, ShardFile, ShardWriter, Timings, Why, merge,
 };
@@ -113,6 +113,10 @@ fn what_was_not_run_is_an_error_that_names_its_shard() {
             "c3: not run: the report of shard 2 of 2 is missing",
         ]
     );
+    let outcome = Outcome::of_all(&report.runs);
+    assert_eq!((outcome.overall, outcome.exit_code), (Overall::Error, 1));
+    let said = "not run: the report of shard 2 of 2 is missing";
+    assert!(outcome.sentence.ends_with(said), "{}", outcome.sentence);
     write(
         dir.path(),
         header(2, 1),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use bagplay::ci::report::{Ended, RunRecord, Verdict};
+use bagplay::ci::report::{Ended, Outcome, Overall, RunRecord, Verdict};
 use bagplay::ci::suite::{CaseList, Event, Finished, Runner, Why};
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -116,6 +116,36 @@ fn each_end_of_a_run_becomes_a_record() {
 }
 
 #[test]
+fn a_run_that_fails_after_its_report_was_written_does_not_pass() {
+    let place = Place::new();
+    let cases = place.cases(&[
+        ("failed", "dirty 1"),
+        ("unknown", "dirty 77"),
+        ("verdict", "dirty 5"),
+        ("terminated", "dirty 143"),
+    ]);
+    let (_, records) = run(&runner(&place), &cases, &never());
+    for (name, code, overall) in [
+        ("failed", 1, Overall::Error),
+        ("unknown", 77, Overall::Error),
+        ("verdict", 5, Overall::Failed),
+        ("terminated", 143, Overall::Interrupted),
+    ] {
+        let record = &records[name];
+        let outcome = Outcome::of(record);
+        let found = (record.exit_code, outcome.overall);
+        assert_eq!(found, (code, overall), "{record:?}");
+        let check = record.checks.last().unwrap();
+        assert!(check.verdict > Verdict::Skipped, "{record:?}");
+        let ended = format!("play ended with exit code {code}, but its report says");
+        assert!(check.reason.starts_with(&ended), "{}", check.reason);
+    }
+    let sentence = Outcome::of(&records["failed"]).sentence;
+    let said = "; it said: the network cannot be removed";
+    assert!(sentence.ends_with(said), "{sentence}");
+}
+
+#[test]
 fn a_program_that_cannot_be_started_fails_every_case() {
     let place = Place::new();
     let runner = Runner {
@@ -213,6 +243,38 @@ fn an_interruption_ends_what_runs_and_starts_nothing_more() {
     assert_eq!(finished.stopped_by, Some(143));
     assert_eq!((records["a"].exit_code, records["b"].exit_code), (0, 143));
     assert_eq!(records["b"].ended, Ended::Interrupted);
+}
+
+#[test]
+fn a_run_has_the_time_to_end_that_its_scenario_names() {
+    let place = Place::new();
+    let sign = place.path().join("sign");
+    let hang = format!("hang {}", sign.to_str().unwrap());
+    let runner = Runner {
+        grace: Duration::ZERO,
+        ..runner(&place)
+    };
+    // After its time limit.
+    let cases = place.cases_with(&[("slow", &hang)], "timeout = 1\ngrace = '60s'");
+    let (_, records) = run(&runner, &cases, &never());
+    let record = &records["slow"];
+    assert_eq!(record.exit_code, 4);
+    assert_eq!(record.checks[0].name, "a", "its report is lost: {record:?}");
+    let reason = &record.checks.last().unwrap().reason;
+    assert!(!reason.contains("was killed"), "{reason}");
+    // After a signal.
+    fs::remove_file(&sign).unwrap();
+    let cases = place.cases_with(&[("slow", &hang)], "grace = '60s'");
+    let (stopper, stop) = bounded(1);
+    let asking = std::thread::spawn(move || {
+        until("the case runs", || sign.exists());
+        stopper.send(143).unwrap();
+    });
+    let (_, records) = run(&runner, &cases, &stop);
+    asking.join().unwrap();
+    let record = &records["slow"];
+    assert_eq!((record.exit_code, record.ended), (143, Ended::Interrupted));
+    assert_eq!(record.notes, Vec::<String>::new());
 }
 
 #[test]

@@ -28,6 +28,9 @@ case $2 in
     golden) say 0 complete passed d golden ;;
     fail) say 5 complete failed d ;;
     lie) say 0 complete failed d ;;
+    dirty) # its report says that it has passed; what is done after that fails
+        (say 0 complete passed d)
+        echo "the network cannot be removed"; exit "$3" ;;
     broken) printf '{"name' >"$report"; exit 0 ;;
     newer) printf '{"schema":99,"name":"of play"}' >"$report"; exit 0 ;;
     empty) printf '{}' >"$report"; exit 0 ;;
