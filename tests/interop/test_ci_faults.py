@@ -48,6 +48,21 @@ def shell(script: str, *arguments: str) -> list[str]:
     return ["sh", "-c", script.replace("NODE", shlex.join(node(*arguments)))]
 
 
+# It gets nothing
+
+
+@pytest.mark.parametrize(
+    "flags, exit",
+    [((), DONE), (("--strict",), FAILED), (GATE + ("--wait-timeout", "2"), TIMEOUT)],
+    ids=["alone", "strict", "gate"],
+)
+def test_a_node_with_another_definition_of_a_type_is_named(run, flags, exit):
+    run.imu_hash = "RIHS01_" + "0" * 64
+    case = run("--lockstep", *flags, command=node(), end="+0.2s")
+    assert case.exit == exit, case.stderr
+    case.says("/ci_node gets nothing of /imu", run.imu_hash)
+
+
 # It does not begin
 
 

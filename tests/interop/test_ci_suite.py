@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ci_run import DEMO, DONE, INPUT, VERDICT, node, play_in
+from ci_run import DEMO, DONE, INPUT, TIMEOUT, VERDICT, node, play_in
 from lives import lives
 from recording import Recording
 from strings import read_string
@@ -165,3 +165,12 @@ def test_after_a_failure_fail_fast_starts_no_more_cases(suite):
     all_of_them = suite("--update-golden")
     assert all_of_them.returncode == VERDICT, all_of_them.stdout
     assert len(lives(suite.lives)) == len(NAMES) and (suite.ci / "c.golden.mcap").exists()
+
+
+def test_a_case_that_takes_too_long_says_what_it_waited_for(suite):
+    suite.case("a", "--spin-at", "3")
+    done = suite("--timeout", "4", "--update-golden")
+    assert done.returncode == TIMEOUT, done.stderr
+    (run,) = suite.runs().values()
+    (reason,) = (it["reason"] for it in run["checks"] if it["name"] == "the run ends in time")
+    assert "took longer than its time limit (4 s)" in reason and "has not settled: thread" in reason

@@ -33,11 +33,15 @@ pub(crate) fn watch<O>(
         select! {
             recv(running.done()) -> _ => break,
             recv(run.signals) -> signal => {
+                if under_test.reason.is_none() {
+                    under_test.reason = under_test.interrupted();
+                }
                 supervisor.interrupt(signal.unwrap_or(Exit::Interrupted));
             }
             recv(events) -> event => {
                 let mut happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
                 under_test.close_loops(&mut happened);
+                under_test.note_mismatches(&happened, |event| run.hints.event(event));
                 supervisor.take(&happened);
             }
             recv(under_test.ended) -> exit => match exit {

@@ -1,8 +1,10 @@
 //! [`SubscriberCounts`]: how many subscribers there are, readable from any thread.
 
+use std::collections::BTreeSet;
+
 use bagplay::bag::TopicId;
 use bagplay::cli::Plan;
-use bagplay::wire::{Graph, Monitor};
+use bagplay::wire::{EntityKind, Graph, Monitor};
 
 use super::Network;
 
@@ -54,6 +56,22 @@ impl Network {
             let graph = session.graph();
             (graph.nodes(), graph.tokens().len())
         })
+    }
+
+    /// The topics that other nodes publish, sorted, without those that every node has.
+    pub(crate) fn published(&self) -> Vec<String> {
+        const OF_EVERY_NODE: [&str; 3] = ["/clock", "/parameter_events", "/rosout"];
+        let tokens = self
+            .session
+            .as_ref()
+            .map(|session| session.graph().tokens());
+        let tokens = tokens.into_iter().flatten();
+        let publishers = tokens.filter(|token| token.kind == EntityKind::Publisher);
+        let topics = publishers.filter_map(|token| Some(token.endpoint?.name));
+        let topics: BTreeSet<String> = topics
+            .filter(|topic| !OF_EVERY_NODE.contains(&topic.as_str()))
+            .collect();
+        topics.into_iter().collect()
     }
 
     /// A node of another session that publishes a topic.

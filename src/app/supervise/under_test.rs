@@ -34,6 +34,8 @@ pub(crate) struct UnderTest {
     pub(crate) played: Vec<String>,
     /// What there is to say about the run.
     pub(crate) notes: Vec<String>,
+    /// Nodes that do not get a topic, because they have another definition of its type, in sentences.
+    pub(crate) mismatches: Vec<String>,
 }
 
 impl UnderTest {
@@ -80,6 +82,7 @@ impl Default for UnderTest {
             desk: None,
             played: Vec::new(),
             notes: Vec::new(),
+            mismatches: Vec::new(),
         }
     }
 }
@@ -109,14 +112,47 @@ impl UnderTest {
         });
     }
 
+    /// Notes nodes that do not get a topic, because they have another definition of its type. `shown` is the sentence for an
+    /// event.
+    pub(crate) fn note_mismatches(
+        &mut self,
+        events: &[WireEvent],
+        shown: impl Fn(&WireEvent) -> String,
+    ) {
+        if self.desk.is_none() {
+            return;
+        }
+        let is_mismatch = |event: &&WireEvent| matches!(event, WireEvent::TypeMismatch { .. });
+        for event in events.iter().filter(is_mismatch) {
+            let sentence = shown(event);
+            if !self.mismatches.contains(&sentence) {
+                self.mismatches.push(sentence);
+            }
+        }
+    }
+
     /// The reason that a run gives that took too long.
     pub(crate) fn too_long(&self) -> String {
-        let limit = self.longest;
+        let (limit, place) = (self.longest, self.place());
+        format!("the run took longer than {limit} (--timeout), {place}")
+    }
+
+    /// The reason that a run gives that was interrupted. None if there is no program under test.
+    pub(crate) fn interrupted(&self) -> Option<String> {
+        let place = self.desk.as_ref().map(|_| self.place());
+        place.map(|place| format!("interrupted, {place}"))
+    }
+
+    /// Where playback is, and what it waits for.
+    fn place(&self) -> String {
         let waits = self.desk.as_ref().and_then(Desk::waits_for);
         let at = self.desk.as_ref().map(|desk| desk.place().get());
-        let at = at.map_or_else(String::new, |at| format!(", at {at} of the recording"));
+        let at = at.map_or_else(
+            || "before it began".to_owned(),
+            |at| format!("at {at} of the recording"),
+        );
         let waits = waits.unwrap_or_else(|| "playback was under way".to_owned());
-        format!("the run took longer than {limit} (--timeout){at}: {waits}")
+        format!("{at}: {waits}")
     }
 }
 

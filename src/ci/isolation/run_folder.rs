@@ -76,6 +76,14 @@ pub enum RunFolderError {
     },
 }
 
+impl RunFolderError {
+    /// Whether another name would not help: the disk is full.
+    pub fn is_of_the_machine(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+}
+
 impl RunFolder {
     /// Makes the folder, also those above it; takes one that is empty.
     pub fn make(path: &Path, earlier: Earlier) -> Result<Self, RunFolderError> {

@@ -79,16 +79,19 @@ fn of_run(run: &RunRecord) -> String {
 fn differences(text: &mut Text, run: &RunRecord) {
     if let Some(divergence) = &run.divergence {
         let (reference, own) = &divergence.values;
-        let field = match divergence.field.as_str() {
-            "" => String::new(),
-            field => format!(" {}", shown(field)),
+        let (topic, index) = (shown(&divergence.topic), divergence.index);
+        let what = match (divergence.field.as_str(), divergence.times_ns) {
+            ("", (None, Some(_))) => " is not in the reference".to_owned(),
+            ("", _) => " is missing in this run".to_owned(),
+            (field, _) => format!(
+                " {}: {} in the reference, {} in this run",
+                shown(field),
+                shortened(reference, 60),
+                shortened(own, 60)
+            ),
         };
         text.line(&format!(
-            "  first difference: {} message {}{field}: {} in the reference, {} in this run",
-            shown(&divergence.topic),
-            divergence.index,
-            shortened(reference, 60),
-            shortened(own, 60),
+            "  first difference: {topic} message {index}{what}"
         ));
     }
     text.list(

@@ -171,6 +171,11 @@ impl From<SourceStamp> for SourceStamps {
 }
 
 impl CiArgs {
+    /// Whether a program under test is named.
+    pub fn has_program(&self) -> bool {
+        !self.command.is_empty() || !self.pid.is_empty() || self.cgroup.is_some()
+    }
+
     /// Whether any of these flags makes this a run with verdicts.
     pub fn is_any(&self) -> bool {
         self.scenario.is_some()
@@ -202,8 +207,7 @@ impl CiArgs {
         if self.scenario.is_some() {
             return None;
         }
-        let has_program = !self.command.is_empty() || !self.pid.is_empty() || self.cgroup.is_some();
-        if self.lockstep && !has_program {
+        if self.lockstep && !self.has_program() {
             return Some(
                 "--lockstep waits for a program under test, and there is none: name its command line after `--`, or \
                  processes that run with --pid or --cgroup",

@@ -200,6 +200,35 @@ fn a_run_that_cannot_begin_leaves_no_folder_or_has_its_reports() {
 }
 
 #[test]
+fn the_reports_name_a_recording_that_could_not_be_copied() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut play = play();
+    play.env_remove("GITHUB_STEP_SUMMARY")
+        .current_dir(dir.path())
+        .arg(demo())
+        .args([
+            "--isolated",
+            "--rate",
+            "max",
+            "--record",
+            "/dev/full",
+            "--report",
+            "report.json",
+        ])
+        .assert()
+        .code(1)
+        .stderr(contains("/dev/full cannot be written"));
+    let report = json(&fs::read(dir.path().join("report.json")).unwrap());
+    assert_eq!(report["exit_code"], 1);
+    let checks = report["checks"].as_array().unwrap();
+    let named = checks.iter().any(|check| {
+        let reason = check["reason"].as_str().unwrap();
+        check["verdict"] == "error" && reason.contains("/dev/full")
+    });
+    assert!(named, "{report}");
+}
+
+#[test]
 fn what_has_no_end_is_refused_in_a_run_with_verdicts() {
     for flags in [
         "--follow",

@@ -48,6 +48,8 @@ pub(super) struct Happened {
     pub(super) system: Option<SystemRecord>,
     /// The check that the system was reset, if a reset was needed.
     pub(super) reset: Option<Check>,
+    /// Nodes that do not get a topic, because they have another definition of its type, in sentences.
+    pub(super) mismatches: Vec<String>,
     pub(super) ended: Ended,
     /// Why it ended early, in a sentence.
     pub(super) reason: Option<String>,
@@ -82,6 +84,7 @@ pub(super) struct Rest<'a> {
     /// The program of `system`.
     pub(super) program: Option<Program>,
     pub(super) reset: Option<Check>,
+    pub(super) mismatches: Vec<String>,
 }
 
 /// How a run ended.
@@ -190,6 +193,7 @@ impl Rest<'_> {
             child,
             system,
             reset: self.reset,
+            mismatches: self.mismatches,
             ended: end.ended,
             reason: end.reason,
             notes: self.notes,

@@ -120,7 +120,7 @@ impl System {
     }
 
     /// The processes that settle: that of its router, and all below it.
-    pub(super) const fn root(&self) -> u32 {
+    pub(in crate::app::run::ci) const fn root(&self) -> u32 {
         self.told.held.processes.0
     }
 

@@ -65,6 +65,12 @@ pub(crate) fn run(
                 break;
             }
         };
+        let is_cut_short =
+            number > 1 && setup.time_limit.has_passed() && happened.ended.exit == Exit::Timeout;
+        if is_cut_short {
+            all.cut_short(&record);
+            break;
+        }
         let is_worth_repeating = is_worth_repeating(&setup, &happened, &record);
         all.add(record, happened.recording, is_worth_repeating);
         played = happened.plan;
@@ -74,13 +80,14 @@ pub(crate) fn run(
     }
     let is_late = setup.stopped().is_none() && setup.time_limit.has_passed();
     let limit = is_late.then(|| setup.time_limit.span());
-    let record = all.finish(limit, |runs, record| {
+    let mut record = all.finish(limit, |runs, record| {
         judges::judge_repetitions(&setup, &played, runs, record);
         judges::name_kept_outputs(&folder, runs, record);
         judges.update(runs, record);
     });
+    results.copy(args, &folder, &mut record);
     let exit = Exit::of(record.exit_code);
-    match results.write(args, output, &folder, &record) {
+    match results.write(output, &record) {
         Err(failure) if exit != Exit::Done => tracing::error!("{:#}", failure.error),
         written => written?,
     }
@@ -131,5 +138,12 @@ fn run_folder(args: &PlayArgs) -> Result<RunFolder, Failure> {
         Some(path) => RunFolder::make(path, Earlier::Remove),
         None => RunFolder::numbered(Path::new("."), &name(args)),
     };
-    folder.or_exit(Exit::Usage)
+    folder.map_err(|error| {
+        let exit = if error.is_of_the_machine() {
+            Exit::Failed
+        } else {
+            Exit::Usage
+        };
+        Failure::new(exit, error)
+    })
 }

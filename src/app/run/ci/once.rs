@@ -55,7 +55,14 @@ fn start<'a>(
     let mut network = Network::join(&args.wire, adapt)?;
     begin(&network, Rules::of_ci(args), plan)?;
     let hints = Hints::new(args, plan, setup.bag.topics());
+    let had_topics = !plan.chosen.is_empty();
     let out = network.advertise(args, setup.bag, plan, &hints)?;
+    if had_topics && plan.chosen.is_empty() {
+        let error = anyhow::anyhow!(
+            "nothing to play: no topic of the recording can be published with this --wire"
+        );
+        return Err(Failure::new(Exit::Recording, error));
+    }
     let player = Player::new();
     let now = player.transport();
     let drive = Drive {
@@ -96,6 +103,7 @@ fn start<'a>(
             system: system.map(|system| (system, system.begins(clock_of_start(plan)))),
             program: system.map(|_| Program::new(args.ci.command.clone(), folder)),
             reset: None,
+            mismatches: Vec::new(),
         },
         network,
         out,
@@ -141,6 +149,10 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     rest.say(notes);
     rest.unprompted = unprompted;
     let playback = if let Some((ended, reason)) = refused {
+        let unread: Vec<_> = network.events().try_iter().collect();
+        let hints = Hints::new(args, &plan, setup.bag.topics());
+        under_test.note_mismatches(&unread, |event| hints.event(event));
+        rest.say(under_test.mismatches);
         tracing::error!("{reason}");
         Playback::refused(out, (ended, Some(reason)))
     } else {
@@ -246,6 +258,7 @@ impl Stage<'_> {
             ended = Ended::failed(Exit::Child);
         }
         rest.notes.append(&mut under_test.notes);
+        rest.mismatches = under_test.mismatches;
         Ok(Playback {
             out: out.into_inner().into_inner(),
             end: End {

@@ -54,7 +54,8 @@ pub(super) fn record(
         } else {
             ""
         };
-        let reason = format!("the run took longer than its time limit ({limit} s){killed}");
+        let waited = waited_for(&record).map_or_else(String::new, |why| format!("; it was {why}"));
+        let reason = format!("the run took longer than its time limit ({limit} s){killed}{waited}");
         record
             .checks
             .push(Check::failed(Kind::Run, "the run ends in time", reason));
@@ -66,6 +67,13 @@ pub(super) fn record(
             .push("play did not end by SIGTERM and was killed".into());
     }
     record
+}
+
+/// What a run waited for when it was interrupted, as it says itself.
+fn waited_for(record: &RunRecord) -> Option<String> {
+    let mut checks = record.checks.iter();
+    let check = checks.find(|it| it.kind == Kind::Run && it.verdict == Verdict::Skipped)?;
+    (!check.reason.is_empty()).then(|| check.reason.clone())
 }
 
 /// The record of a run that could not be started.

@@ -40,6 +40,23 @@ fn a_run_that_passed_says_so_first() {
 }
 
 #[test]
+fn a_message_that_one_side_lacks_is_called_missing() {
+    let mut run = failed();
+    for (times, said) in [
+        ((Some(1), None), "message 124 is missing in this run"),
+        ((None, Some(1)), "message 124 is not in the reference"),
+    ] {
+        let divergence = run.divergence.as_mut().unwrap();
+        divergence.field.clear();
+        divergence.values = Default::default();
+        divergence.times_ns = times;
+        let text = to_text(std::slice::from_ref(&run));
+        let line = format!("  first difference: /odom {said}\n");
+        assert!(text.contains(&line), "{text}");
+    }
+}
+
+#[test]
 fn long_lists_are_counted_and_hostile_text_is_escaped() {
     let mut run = failed();
     let check = run.checks[3].clone();

@@ -26,6 +26,7 @@ const QUIET: StdDuration = StdDuration::from_millis(500);
 /// How long the player of an earlier run on the same system may still be seen.
 const FORMER: StdDuration = StdDuration::from_secs(5);
 const CLOCK: &str = "/clock";
+const JUST_JOINED: &str = "the nodes had just joined";
 
 /// The subscribers and publishers that a run needs.
 #[derive(Debug)]
@@ -60,8 +61,8 @@ pub(super) struct With<'a> {
 /// Why a run does not begin.
 #[derive(Debug)]
 pub(super) enum NotReady {
-    /// A signal asked for the end.
-    Interrupted(Exit),
+    /// A signal asked for the end; what was missing, if something was awaited.
+    Interrupted(Exit, Option<String>),
     /// The program under test has ended.
     Ended(ChildExit),
     /// What is published cannot be received.
@@ -100,7 +101,6 @@ impl Awaited {
             .collect();
         let inputs: Vec<_> = inputs.map(|one| (one.id, one.name.clone())).collect();
         let ci = &args.ci;
-        let has_processes = !ci.command.is_empty() || !ci.pid.is_empty() || ci.cgroup.is_some();
         let mut awaited = Self {
             inputs,
             outputs: outputs.into_iter().collect(),
@@ -108,7 +108,7 @@ impl Awaited {
             anybody: false,
             after_another: ci.held_system,
         };
-        awaited.anybody = has_processes && !awaited.is_named();
+        awaited.anybody = ci.has_program() && !awaited.is_named();
         awaited
     }
 
@@ -155,12 +155,15 @@ impl Awaited {
             }
             select! {
                 recv(with.signals) -> exit => {
-                    return Err(NotReady::Interrupted(exit.unwrap_or(Exit::Interrupted)));
+                    let missing = if has_all { JUST_JOINED.to_owned() } else { missing };
+                    let exit = exit.unwrap_or(Exit::Interrupted);
+                    return Err(NotReady::Interrupted(exit, Some(missing)));
                 }
                 recv(with.ended) -> exit => if let Ok(exit) = exit {
                     return Err(NotReady::Ended(exit));
                 },
                 recv(time_is_up) -> _ => {
+                    let missing = if has_all { JUST_JOINED.to_owned() } else { missing };
                     return Err(NotReady::TooLong(with.time_limit.span(), missing));
                 }
                 default(LOOK) => {}
@@ -186,12 +189,7 @@ impl Awaited {
         words.extend(short);
         words.extend(self.missing_nodes(network));
         if !published.is_empty() {
-            let mut topics: Vec<String> = outputs
-                .subscribed()
-                .into_iter()
-                .map(|it| it.topic)
-                .collect();
-            topics.dedup();
+            let topics = network.published();
             let topics: Vec<String> = topics
                 .iter()
                 .map(|it| Foreign::text(it).to_string())
@@ -280,9 +278,12 @@ impl NotReady {
     pub(super) fn ended(&self, limit: StdDuration) -> (Ended, String) {
         let limit = limit.as_secs_f64();
         match self {
-            Self::Interrupted(exit) => {
+            Self::Interrupted(exit, missing) => {
                 let (how, exit) = (Ending::Interrupted, *exit);
-                (Ended { how, exit }, "interrupted".to_owned())
+                let missing = missing.as_ref().map(|it| format!(": {it}"));
+                let missing = missing.unwrap_or_default();
+                let why = format!("interrupted, before anything was sent{missing}");
+                (Ended { how, exit }, why)
             }
             Self::Ended(exit) => {
                 let why = format!("{exit}, before the run began");

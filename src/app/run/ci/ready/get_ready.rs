@@ -12,6 +12,7 @@ use super::loops;
 use crate::app::failure::Failure;
 use crate::app::network::{Network, PlayOutput};
 use crate::app::run::ci::begin::lockstep;
+use crate::app::run::ci::held::System;
 use crate::app::run::ci::setup::Setup;
 use crate::app::supervise::Ended;
 use crate::app::supervise::under_test::UnderTest;
@@ -65,7 +66,10 @@ pub(in crate::app::run::ci) fn get_ready(
         }
     }
     let looked = ready.and_then(|ran| {
+        // The process that holds a system is one of this program.
+        let holder = setup.system.map(System::root);
         unprompted = ran;
+        unprompted.retain(|it| Some(it.thread.id.process) != holder);
         check_stamps(args, outputs)?;
         under_test.played = plan.chosen.iter().map(|one| one.name.clone()).collect();
         let (settling, note) = lockstep(args, processes, plan);
@@ -74,7 +78,7 @@ pub(in crate::app::run::ci) fn get_ready(
         let overflows =
             bursts::overflows(setup, plan, network, waiting.is_some(), &under_test.ended);
         overflows.map_err(|stop| match stop {
-            bursts::Stop::Signal(exit) => NotReady::Interrupted(exit),
+            bursts::Stop::Signal(exit) => NotReady::Interrupted(exit, None),
             bursts::Stop::Ended(exit) => NotReady::Ended(exit),
             bursts::Stop::TimeIsUp => {
                 let what = "the search for bursts in the recording had not ended".to_owned();

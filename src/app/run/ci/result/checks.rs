@@ -38,6 +38,7 @@ pub(in crate::app::run::ci) fn checks(args: &PlayArgs, happened: &Happened) -> V
     let all = child.into_iter().chain(reset).chain(gates);
     let all = all.chain(of_recording(args, happened));
     let all = all.chain([of_run(args, happened)]);
+    let all = all.chain(of_nodes(args, happened));
     let all = all.chain(of_outputs(args, happened));
     all.chain(of_inputs(happened)).collect()
 }
@@ -123,7 +124,7 @@ fn of_recording(args: &PlayArgs, happened: &Happened) -> Option<Check> {
 }
 
 /// The name of the check of the run itself.
-pub(super) const EVERYTHING: &str = "everything is played";
+pub(super) const EVERYTHING: &str = "the recording is played to its end";
 
 fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
     let name = EVERYTHING;
@@ -139,7 +140,13 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
             }
             _ => check(Verdict::Passed, String::new()),
         },
-        (Ending::Interrupted, _) => check(Verdict::Skipped, "interrupted".into()),
+        (Ending::Interrupted, _) => {
+            let why = happened.reason.clone();
+            check(
+                Verdict::Skipped,
+                why.unwrap_or_else(|| "interrupted".into()),
+            )
+        }
         (_, Exit::Timeout) => check(Verdict::Failed, reason()),
         (_, Exit::Child) => match &happened.reset {
             Some(reset) if happened.reason.is_none() => {
@@ -151,6 +158,25 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
         _ if happened.reason.is_some() => check(Verdict::Error, reason()),
         _ => check(Verdict::Error, "the network was lost".into()),
     }
+}
+
+/// With `--strict`: the check that the messages have reached the nodes. `None` if they have.
+fn of_nodes(args: &PlayArgs, happened: &Happened) -> Option<Check> {
+    if !args.time.strict || happened.ended.how != Ending::End {
+        return None;
+    }
+    let has_none =
+        args.ci.has_program() && happened.inputs.iter().all(|it| it.subscribers.is_empty());
+    let nobody = "no node subscribes to a topic that was played";
+    let reason = match happened.mismatches.as_slice() {
+        [only] => only.clone(),
+        [first, more @ ..] => format!("{first}; and {} more", more.len()),
+        [] if has_none => nobody.to_owned(),
+        [] => return None,
+    };
+    let reason = format!("{reason} (--strict)");
+    let name = "the messages reach the nodes";
+    Some(Check::new(Kind::Run, name, Verdict::Error, reason))
 }
 
 /// What was played and has not reached its subscribers.

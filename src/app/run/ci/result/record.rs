@@ -83,6 +83,7 @@ pub(in crate::app::run::ci) fn record(
     let rules_and_tallies = args.ci.gate.iter().zip(&happened.progress.tallies);
     notes.extend(rules_and_tallies.filter_map(|(rule, tally)| too_many(rule, tally, happened)));
     notes.extend(nothing_tested(happened));
+    notes.extend(happened.mismatches.iter().cloned());
     let recorded = happened.outputs.recorded.as_ref();
     notes.extend(recorded.iter().flat_map(|it| it.notes.clone()));
     let checks = checks(args, happened);

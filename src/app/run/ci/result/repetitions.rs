@@ -22,6 +22,8 @@ pub(in crate::app::run::ci) struct Repetitions {
     first_failure: Option<(u32, String)>,
     /// Whether no further run may follow.
     has_ended: bool,
+    /// The run that was under way when the time was up: its number, and what it waited for.
+    cut_short: Option<(u32, String)>,
 }
 
 impl Repetitions {
@@ -66,6 +68,11 @@ impl Repetitions {
         }
     }
 
+    /// The time of all runs was up during a run after the first one: it does not count as a run that failed.
+    pub(in crate::app::run::ci) fn cut_short(&mut self, record: &RunRecord) {
+        self.cut_short = Some((record.repetition, Outcome::of(record).sentence));
+    }
+
     /// The record of the only run, or the record that represents all runs, with the verdict on them: `judge` compares
     /// their outputs. `limit` is the time limit, if it has passed.
     pub(in crate::app::run::ci) fn finish(
@@ -89,7 +96,12 @@ impl Repetitions {
         }
         if let (Some(limit), true) = (limit, is_cut_short) {
             let wanted = self.wanted;
-            let reason = format!("{made} of {wanted} runs were made within {limit} (--timeout)");
+            let under_way = self
+                .cut_short
+                .map(|(run, why)| format!("; run {run}: {why}"));
+            let under_way = under_way.unwrap_or_default();
+            let reason =
+                format!("{made} of {wanted} runs were made within {limit} (--timeout){under_way}");
             let check = Check::failed(Kind::Run, "all repetitions are run", reason);
             record.checks.push(check);
             if record.exit_code == 0 {

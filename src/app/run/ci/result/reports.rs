@@ -1,10 +1,10 @@
 //! Writes the reports of runs, copies the recording, and prints the verdict.
 
 use bagplay::ci::isolation::RunFolder;
-use bagplay::ci::report::{RunRecord, to_text};
-use bagplay::cli::{Exit, Format, OutputArgs, PlayArgs};
+use bagplay::ci::report::{Check, Kind, Outcome, RunRecord, Verdict, to_text};
+use bagplay::cli::{Format, OutputArgs, PlayArgs};
 
-use crate::app::failure::{Failure, OrExit};
+use crate::app::failure::Failure;
 use crate::app::log::stdout;
 use crate::app::reports::{ReportTargets, Target};
 use crate::app::run::ci::setup::WITH_INPUTS;
@@ -27,22 +27,42 @@ impl Results {
         })
     }
 
-    /// Writes all of them, and prints the verdict.
+    /// Copies the recording to where it was asked for. An error is one of the run.
+    pub(in crate::app::run::ci) fn copy(
+        &self,
+        args: &PlayArgs,
+        folder: &RunFolder,
+        record: &mut RunRecord,
+    ) {
+        let Some(target) = &self.recording else {
+            return;
+        };
+        let source = first_recording(args, folder);
+        // A run that could not begin has none.
+        if !source.exists() {
+            return;
+        }
+        if let Err(error) = target.copy(&source) {
+            let (name, why) = (
+                "the recording of the outputs is copied",
+                format!("{error:#}"),
+            );
+            let check = Check::new(Kind::Run, name, Verdict::Error, why);
+            record.checks.push(check);
+            record.exit_code = Outcome::of(record).exit_code;
+        }
+    }
+
+    /// Writes the reports, and prints the verdict.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
     pub(in crate::app::run::ci) fn write(
         &self,
-        args: &PlayArgs,
         output: &OutputArgs,
-        folder: &RunFolder,
         record: &RunRecord,
     ) -> Result<(), Failure> {
         let records = std::slice::from_ref(record);
-        let copied = match &self.recording {
-            Some(target) => target.copy(&first_recording(args, folder)),
-            None => Ok(()),
-        };
         let written = self.reports.write(records, record);
         match output.format {
             Format::Json => stdout::json(record)?,
@@ -52,7 +72,6 @@ impl Results {
                 }
             }
         }
-        copied.or_exit(Exit::Failed)?;
         written
     }
 }
