@@ -222,12 +222,13 @@ def test_a_suite_of_200_runs_has_an_overview_that_leads_to_each(browser, show):
     runs = [passed_run() | {"name": f"case {number:03}"} for number in range(200)]
     runs[31] = failed_run() | {"name": "case 031"}
     runs[77] |= {"ended": "interrupted", "exit_code": 143}
-    assert "1 of 200 runs failed, first case 031" in show(*runs)
+    # The exit code is that of the interrupted run: the reports begin with it.
+    assert "1 of 200 runs were interrupted, first case 077" in show(*runs)
     assert len(browser.find_elements(By.CSS_SELECTOR, ".strip a")) == 200
     rows = browser.find_elements(By.CSS_SELECTOR, ".runs tbody tr")
     assert [row.text.split("\n")[0].split(" all")[0] for row in rows[:3]] == [
-        "✕ failed case 031 /points -> /obstacles: 3 of 300 questions were given up, the first at 12.400 s: no message on /obstacles within 10 s (and 2 more) 4.21 s a41f09c2",
         "■ interrupted case 077 interrupted after 4.21 s 4.21 s a41f09c2",
+        "✕ failed case 031 /points -> /obstacles: 3 of 300 questions were given up, the first at 12.400 s: no message on /obstacles within 10 s (and 2 more) 4.21 s a41f09c2",
         "✓ passed case 000",
     ]
     browser.find_element(By.CSS_SELECTOR, ".filter input").send_keys("case 14")
