@@ -155,7 +155,7 @@ fn run(name: &str) {
                 let slack = std::num::NonZeroU64::new(1);
                 rustix::thread::set_current_timer_slack(slack).unwrap();
                 loop {
-                    thread::park_timeout(Duration::from_micros(30));
+                    thread::park_timeout(Duration::from_micros(5));
                 }
             });
             answer_each(socket, |_| {});
