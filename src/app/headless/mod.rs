@@ -73,6 +73,10 @@ pub(crate) fn watch<O>(
         }
     }
     progress.finish();
+    // A short run may be over before its events were read.
+    let unread: Vec<_> = events.try_iter().collect();
+    under_test.note_mismatches(&unread, |event| run.hints.event(event));
+    supervisor.log_events(&unread);
     let reason = supervisor.take_reason();
     under_test.reason = under_test.reason.take().or(reason);
     supervisor.ended()

@@ -130,7 +130,8 @@ impl<'a> Supervisor<'a> {
         self.check();
     }
 
-    fn log_events(&mut self, events: &[WireEvent]) {
+    /// Logs events. The first one that ends the run is the reason of its end.
+    pub(crate) fn log_events(&mut self, events: &[WireEvent]) {
         for event in events {
             if let WireEvent::ForeignPublisher { topics, node } = event {
                 self.other_publishers
@@ -371,7 +372,7 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// Logs an event. If it ends the run, that is left to the caller, who gets the reason.
+/// Logs an event. If it ends the run, it is not logged: the reason is returned.
 fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<String> {
     match event {
         WireEvent::ForeignClock { .. } if run.rules.strict_clock => {

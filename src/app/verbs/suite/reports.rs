@@ -45,7 +45,7 @@ pub(super) fn write(
         Format::Text => stdout::page(&to_text(reported)),
         Format::Json => stdout::json(suite),
     };
-    // That nobody reads it hides no failure.
+    // A closed standard output must not hide a suite that failed.
     let printed = printed.err().filter(|failure| !failure.is_closed_pipe());
     match written.err().or(printed) {
         None => Ok(Exit::of(suite.exit_code)),

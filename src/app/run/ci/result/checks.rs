@@ -167,11 +167,11 @@ fn of_nodes(args: &PlayArgs, happened: &Happened) -> Option<Check> {
     }
     let has_none =
         args.ci.has_program() && happened.inputs.iter().all(|it| it.subscribers.is_empty());
-    let nobody = "no node subscribes to a topic that was played";
+    let no_subscriber = "no node subscribes to a topic that was played";
     let reason = match happened.mismatches.as_slice() {
         [only] => only.clone(),
         [first, more @ ..] => format!("{first}; and {} more", more.len()),
-        [] if has_none => nobody.to_owned(),
+        [] if has_none => no_subscriber.to_owned(),
         [] => return None,
     };
     let reason = format!("{reason} (--strict)");
