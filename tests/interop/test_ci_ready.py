@@ -1,11 +1,13 @@
 """When a run begins: which subscribers and nodes have to be there."""
 
+import json
 import shlex
 
 import pytest
 
-from ci_run import DONE, INPUT, TIMEOUT, USAGE, CaseRunner, node
+from ci_run import DONE, INPUT, TIMEOUT, USAGE, CaseRunner, node, play_in
 
+UNREADABLE = 3
 SOON = ("--wait-timeout", "4")
 
 
@@ -44,3 +46,19 @@ def test_a_number_of_subscribers_is_above_zero(run, count):
     case = run("--wait-for-subscribers", f"{INPUT}={count}", command=node())
     assert case.exit == USAGE
     assert f"--wait-for-subscribers {INPUT}={count}: write TOPIC=N" in case.stderr
+
+
+def test_a_topic_that_nobody_publishes_is_named_beside_those_that_are_published(run):
+    case = run("--lockstep", "--record-topics", "/answr", *SOON, command=node(), end="+0.1s")
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("no publisher of /answr", "published are /answer, /timer")
+
+
+def test_a_recording_that_cannot_be_published_is_refused(run, tmp_path, data):
+    ros1 = data / "turtlesim_ros1/example_zstd.mcap"
+    report = tmp_path / "report.json"
+    flags = ("--isolated", "--run-dir", tmp_path / "run", "--report", report, "--no-tui")
+    done = play_in(tmp_path, run.imu_hash, ros1, *flags, "--", "sleep", "100")
+    assert done.returncode == UNREADABLE, done.stdout
+    assert "no topic of the recording can be published" in done.stdout
+    assert json.loads(report.read_text())["exit_code"] == UNREADABLE
