@@ -24,6 +24,8 @@ mod linux {
     const WORKER: &str = "BAGPLAY_BENCH_WORKER";
     const THREADS: usize = 14;
     const LIMIT: Duration = Duration::from_secs(60);
+    /// How many cycles are timed together.
+    const CYCLES: u32 = 2_000;
 
     pub(crate) fn main() -> Result<(), Failure> {
         if std::env::var_os(WORKER).is_some() {
@@ -126,6 +128,20 @@ mod linux {
         row("a mark", &mut marks);
         row("settling when nothing was sent", &mut nothing);
         row("settling after a message that takes no time", &mut messages);
+        let began = Instant::now();
+        for _ in 0..CYCLES {
+            // The clock, then the message.
+            for _ in 0..2 {
+                settler.mark()?;
+                worker.send(0)?;
+                settler.settle(LIMIT)?;
+            }
+        }
+        let per_second = f64::from(CYCLES) / began.elapsed().as_secs_f64();
+        println!(
+            "{:<45} {per_second:>9.0} a second",
+            "cycles of clock, settling, message, settling"
+        );
         Ok(())
     }
 

@@ -30,6 +30,7 @@ impl Keep {
     }
 
     /// None is kept.
+    #[cfg(test)]
     pub(super) fn none() -> Self {
         Self { left: 0 }
     }

@@ -84,11 +84,16 @@ pub(super) fn place(text: &[u8]) -> Place {
     }
 }
 
-/// The text of `wchan`: the function of the system in which a thread stands, `0` if that cannot be told.
+/// The text of `wchan`, the function of the system in which a thread waits: whether there is one. `0`: the thread runs, is
+/// runnable or was woken, or this process may not know.
+pub(super) fn waits_in(function: &[u8]) -> bool {
+    !matches!(function.trim_ascii(), b"" | b"0")
+}
+
+/// Whether a thread that waits there sleeps; `None` if it cannot be told where it waits.
 pub(super) fn sleeps_in(function: &[u8]) -> Option<bool> {
     let contains = |name: &[u8]| function.windows(name.len()).any(|part| part == name);
-    let is_known = !matches!(function.trim_ascii(), b"" | b"0");
-    is_known.then(|| contains(b"nanosleep") || contains(b"nsleep"))
+    waits_in(function).then(|| contains(b"nanosleep") || contains(b"nsleep"))
 }
 
 /// The process of a thread, from its `status`.

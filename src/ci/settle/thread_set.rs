@@ -14,7 +14,7 @@ use super::watched::{Gone, Process, Thread};
 ///
 /// The files of a thread are opened once and then read again and again; if a look finds that threads or processes have
 /// come or gone, they are listed again. A look allocates nothing unless that is so. At most half of the files that the
-/// system allows this process are kept open (four for each thread); beyond that they are opened for each look.
+/// system allows this process are kept open (five for each thread); beyond that they are opened for each look.
 #[derive(Debug)]
 pub struct ThreadSet {
     machine: Machine,
@@ -181,7 +181,8 @@ impl ThreadSet {
     }
 
     fn read_ran(&mut self) -> Result<(), LookError> {
-        for (seen, thread) in self.seen.iter_mut().zip(&self.threads) {
+        for (seen, thread) in self.seen.iter_mut().zip(&mut self.threads) {
+            let before = seen.ran;
             let ran = thread.ran()?;
             let has_ended = ran.is_none() || (self.is_stale && seen.state == Some(State::Ended));
             self.is_stale |= has_ended;
@@ -191,6 +192,9 @@ impl ThreadSet {
                 slices: u64::MAX,
             };
             seen.ran = ran.filter(|_| !has_ended).unwrap_or(at_the_end);
+            if seen.state.is_some() {
+                thread.keep_wait(before, seen);
+            }
         }
         Ok(())
     }
@@ -198,7 +202,7 @@ impl ThreadSet {
     /// Reads until a thread is found that is not settled: the others do not matter then.
     fn read_states(&mut self, settling: &Settling) -> Result<(), LookError> {
         for (seen, thread) in self.seen.iter_mut().zip(&self.threads) {
-            thread.read_state(seen)?;
+            thread.read_state_again(seen)?;
             if is_busy(seen.state) {
                 return Ok(());
             }
@@ -377,5 +381,40 @@ mod tests {
         set.look(How::Proof, &settling).unwrap();
         set.look(How::Proof, &settling).unwrap();
         assert!(set.is_empty());
+    }
+
+    /// What a thread does is read from another file while it has not run.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_that_has_not_run_since_a_proof_is_seen_as_before_and_then_as_it_changes() {
+        use rustix::process::{Pid, Signal, kill_process};
+
+        let mut child = std::process::Command::new("sleep")
+            .arg("100")
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_child(&child);
+        let mut set = ThreadSet::new(Processes::Tree(vec![child.id()]), &[]).unwrap();
+        let settling = Settling::new();
+        let mut until = |state| {
+            loop {
+                let look = set.look(How::Proof, &settling).unwrap();
+                match look.threads.first() {
+                    Some(seen) if seen.state == Some(state) => return *seen,
+                    seen => assert!(look.ended < Duration::from_secs(60), "{seen:?}"),
+                }
+            }
+        };
+        let first = until(State::Waits);
+        for _ in 0..3 {
+            assert_eq!(until(State::Waits), first);
+        }
+        kill_process(pid, Signal::STOP).unwrap();
+        until(State::Stopped);
+        kill_process(pid, Signal::CONT).unwrap();
+        until(State::Waits);
+        child.kill().unwrap();
+        until(State::Ended);
+        child.wait().unwrap();
     }
 }
