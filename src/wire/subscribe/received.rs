@@ -7,9 +7,9 @@ use zenoh::bytes::ZBytes;
 
 use crate::ros::{PublishedTopic, Publisher};
 
-/// Shorter payloads are copied. A longer one stays in the buffer in which zenoh received it, which has up to 64 KiB: what is kept
-/// of short messages would else hold a multiple of its size.
-const COPIED: usize = 8 << 10;
+/// Shorter payloads are copied. Others stay where zenoh has them. What fits into one of its buffers for receiving, which have
+/// 64 KiB, would keep the whole buffer, and zenoh would make another one for the next message.
+const COPIED: usize = 64 << 10;
 
 /// A message of another node.
 #[derive(Clone, Debug)]
