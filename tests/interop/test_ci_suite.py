@@ -160,11 +160,23 @@ def test_after_a_failure_fail_fast_starts_no_more_cases(suite):
     # Cases of equal length go in the order of their names.
     runs = suite.runs()
     assert {name: run["exit_code"] for name, run in runs.items() if name in "ab"} == {"a": DONE, "b": VERDICT}
-    assert "1 case not run, because a case failed (--fail-fast)" in done.stdout
+    assert "1 case not run: another case has failed (--fail-fast)" in done.stdout
     assert len(lives(suite.lives)) == 2 and not (suite.ci / "c.golden.mcap").exists()
     all_of_them = suite("--update-golden")
     assert all_of_them.returncode == VERDICT, all_of_them.stdout
     assert len(lives(suite.lives)) == len(NAMES) and (suite.ci / "c.golden.mcap").exists()
+
+
+def test_repetitions_with_different_outputs_name_the_first_message_that_differs(suite):
+    suite.case("a", "--differ-at", "5")
+    done = suite("--repeat", "2", "--update-golden")
+    assert done.returncode == VERDICT, done.stdout
+    (run,) = suite.runs().values()
+    divergence = run["divergence"]
+    assert (divergence["topic"], divergence["index"]) == ("/answer", 5), divergence
+    assert divergence["input"][0] == INPUT and divergence["racing"]
+    (said,) = (it["reason"] for it in run["checks"] if it["kind"] == "repeat")
+    assert "2 different outputs" in said and "run 1 and run 2 diverge first in /answer, message 5" in said
 
 
 def test_a_case_that_takes_too_long_says_what_it_waited_for(suite):

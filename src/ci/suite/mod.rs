@@ -6,6 +6,7 @@
 //! all shards together again.
 
 mod case_list;
+mod diverged;
 mod error;
 mod exit_class;
 mod merge;

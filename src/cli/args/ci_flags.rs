@@ -57,7 +57,13 @@ pub struct CiArgs {
     #[arg(long, value_name = "RULE")]
     pub gate: Vec<GateRule>,
     /// How many messages of a gate may be unanswered while playback goes on
-    #[arg(long, value_name = "K", default_value = "1", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "K",
+        default_value = "1",
+        requires = "gate",
+        hide_short_help = true
+    )]
     pub in_flight: NonZeroU32,
     /// How long a gate waits for an answer
     #[arg(long, value_name = "SPAN", default_value = "10", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]

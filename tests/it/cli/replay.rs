@@ -322,3 +322,19 @@ fn a_signal_ends_a_run_whose_recording_is_digested() {
     assert_eq!(report["recordings"].as_array().unwrap().len(), 2);
     assert!(report["recordings"][1]["xxh3_128"].is_null(), "{report}");
 }
+
+#[test]
+fn a_golden_recording_that_cannot_be_read_is_an_error_before_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("g.mcap"), "version https://git-lfs").unwrap();
+    let refused = run(dir.path(), &demo(), &["--golden", "g.mcap"]).code(1);
+    refused.stderr(contains("--golden: ").and(contains("g.mcap")));
+    assert!(!dir.path().join("out.mcap").exists());
+}
+
+#[test]
+fn messages_in_flight_need_a_gate() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = run(dir.path(), &demo(), &["--in-flight", "4"]).code(2);
+    refused.stderr(contains("--gate"));
+}

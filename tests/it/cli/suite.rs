@@ -207,7 +207,12 @@ fn with_sigterm_the_runs_end_and_the_report_says_interrupted() {
     let lines = fs::read_to_string(place.file("bagplay-suite/1-1.ndjson")).unwrap();
     let last = lines.lines().last().unwrap();
     assert!(last.contains(r#""why":"interrupted""#), "{last}");
-    assert_eq!(names(&place.file("r.json")), ["a", "b"]);
+    assert_eq!(names(&place.file("r.json")), ["a", "b", "c"]);
+    let report = json(&fs::read(place.file("r.json")).unwrap());
+    let not_run = &report["runs"][2];
+    assert_eq!(not_run["ended"], "interrupted", "{report}");
+    let why = "not run: the suite was interrupted before";
+    assert_eq!(not_run["checks"][0]["reason"], why);
     place
         .report(&["bagplay-suite"])
         .assert()
@@ -474,9 +479,9 @@ fn the_suite_stops_at_a_failure() {
         .assert()
         .code(5)
         .stderr(contains(
-            "1 case not run, because a case failed (--fail-fast)",
+            "1 case not run: another case has failed (--fail-fast)",
         ));
-    assert_eq!(names(&place.file("r.json")), ["a"]);
+    assert_eq!(names(&place.file("r.json")), ["a", "b"]);
 }
 
 #[test]

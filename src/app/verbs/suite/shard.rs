@@ -139,7 +139,8 @@ fn run_cases(
     })
 }
 
-/// The report of the shard, which is also made if its file could not be written.
+/// The report of the shard, which is also made if its file could not be written. A case that was not run has a record that
+/// says why.
 fn suite_report(
     plan: &ShardPlan,
     cases: &[&Case],
@@ -148,26 +149,30 @@ fn suite_report(
     unwritten: Option<&Failure>,
 ) -> SuiteReport {
     let mut problems = Vec::new();
-    if let Some(finished) = &finished {
-        let not_run = cases.len() - finished.cases;
-        problems.extend(problem(finished.why, not_run));
-    }
-    if let Some(failure) = unwritten {
-        let why = format!("the report of the shard is incomplete: {:#}", failure.error);
-        let reason = format!("not run: {why}");
-        let not_run = |case: &&Case| {
-            RunRecord::not_run(&case.name, "the case is run", &reason, failure.exit.code())
-        };
+    let stopped = finished.and_then(|it| it.stopped_by);
+    let why = finished.map_or(Why::Complete, |it| it.why);
+    if let Some((because, exit)) = left_out(why, stopped, unwritten) {
         let is_missing = |case: &&&Case| runs.iter().all(|run| run.name != case.name);
         let missing: Vec<_> = cases.iter().filter(is_missing).collect();
-        runs.extend(missing.into_iter().map(not_run));
-        problems.push(why);
+        let reason = format!("not run: {because}");
+        if unwritten.is_some() {
+            problems.push(because);
+        } else {
+            let number = plural(missing.len() as u64, "case");
+            tracing::warn!("{number} {reason}");
+            problems.push(format!("{number} {reason}"));
+        }
+        runs.extend(
+            missing.into_iter().map(|case| {
+                RunRecord::not_run(&case.name, "the case is run", &reason, exit.code())
+            }),
+        );
     }
     runs.sort_by(|one, other| one.name.cmp(&other.name));
-    let stopped = finished.and_then(|it| it.stopped_by).map(Exit::code);
     // Runs that were ended with the suite have the signal that they got from it.
     let is_own = |code: &u8| stopped.is_none() || !Exit::of(*code).is_signal();
     let codes = runs.iter().map(|run| run.exit_code).filter(is_own);
+    let stopped = stopped.map(Exit::code);
     let failed = unwritten.map(|failure| failure.exit.code());
     SuiteReport {
         suite: plan.digest(),
@@ -179,14 +184,23 @@ fn suite_report(
     }
 }
 
-/// What is to be said of cases that were not run.
-fn problem(why: Why, not_run: usize) -> Option<String> {
-    let because = match why {
+/// Why cases were left out, and with which exit.
+fn left_out(
+    why: Why,
+    stopped: Option<Exit>,
+    unwritten: Option<&Failure>,
+) -> Option<(String, Exit)> {
+    if let Some(Failure { exit, error }) = unwritten {
+        let because = format!("the report of the shard is incomplete: {error:#}");
+        return Some((because, *exit));
+    }
+    let (because, exit) = match why {
         Why::Complete => return None,
-        Why::FailFast => "a case failed (--fail-fast)",
-        Why::Interrupted => "of a signal",
+        Why::FailFast => ("another case has failed (--fail-fast)", Exit::Done),
+        Why::Interrupted => (
+            "the suite was interrupted before",
+            stopped.unwrap_or(Exit::Terminated),
+        ),
     };
-    let not_run = plural(not_run as u64, "case");
-    tracing::warn!("{not_run} not run, because {because}");
-    Some(format!("{not_run} not run, because {because}"))
+    Some((because.to_owned(), exit))
 }

@@ -1,7 +1,7 @@
 //! [`Comparison`]: in what two recordings differ, as plain values; its checks.
 
 use super::rules::Align;
-use crate::ci::report::{Check, Divergence, Kind, Verdict};
+use crate::ci::report::{Check, Divergence, FieldDifference, Kind, Verdict};
 use crate::untrusted::Foreign;
 
 /// The result of comparing the recording of a run with a reference.
@@ -93,6 +93,28 @@ pub struct Unpaired {
 }
 
 impl Comparison {
+    /// The fields that differ, with how often, and the messages without a partner.
+    pub fn differences(&self) -> Vec<FieldDifference> {
+        let topics = self.topics.iter();
+        let all = topics.flat_map(|topic| {
+            let fields = topic.fields.iter().map(|field| FieldDifference {
+                topic: topic.topic.clone(),
+                field: field.path.clone(),
+                messages: field.messages,
+                largest: field.largest,
+            });
+            let unpaired = topic.missing + topic.extra;
+            let unpaired = (unpaired > 0).then(|| FieldDifference {
+                topic: topic.topic.clone(),
+                field: String::new(),
+                messages: unpaired,
+                largest: None,
+            });
+            fields.chain(unpaired)
+        });
+        all.collect()
+    }
+
     /// Whether nothing differs, and everything could be read.
     pub fn is_equal(&self) -> bool {
         self.damage.is_empty() && self.topics.iter().all(TopicComparison::is_equal)

@@ -70,7 +70,13 @@ fn check(name: &str, expectation: &Expectation, outcome: Outcome, bags: &Bags<'_
         Outcome::NoMessage => {
             let is_missing = bags.either(&expectation.topic).is_empty();
             let why = match &expectation.window {
-                _ if is_missing => ", there is no such topic".to_owned(),
+                _ if is_missing => {
+                    let nearest = bags.nearest(&expectation.topic);
+                    let hint = nearest.map_or_else(String::new, |name| {
+                        format!("; did you mean {}?", Foreign::text(name))
+                    });
+                    format!(", there is no such topic{hint}")
+                }
                 Some(window) => window.within(),
                 None => String::new(),
             };

@@ -2,6 +2,9 @@
 
 use crate::bag::{Bag, Selection, TopicId};
 
+/// Names of topics that are at least so similar may be meant for each other.
+const SIMILAR: f64 = 0.85;
+
 /// Which recording.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Side {
@@ -59,5 +62,24 @@ impl<'a> Bags<'a> {
             return self.named(Side::Inputs, name);
         }
         outputs
+    }
+
+    /// The name of a topic that was played or published which is most like this one, if one is like it.
+    pub(crate) fn nearest(&self, name: &str) -> Option<&'a str> {
+        // Similarity is computed in the square of the length.
+        let short = |name: &str| name.trim_start_matches('/').chars().take(64).collect();
+        let wanted: String = short(name);
+        let names = [Side::Outputs, Side::Inputs].into_iter().flat_map(|side| {
+            let topics = self.get(side).map(Bag::topics).unwrap_or_default();
+            topics.iter().map(|topic| topic.name.as_str())
+        });
+        let names = names.filter(|name| !self.either(name).is_empty());
+        let likeness = |known| {
+            let known: String = short(known);
+            strsim::jaro_winkler(&known, &wanted)
+        };
+        let all = names.map(|known| (likeness(known), known));
+        let (likeness, known) = all.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        (likeness > SIMILAR).then_some(known)
     }
 }

@@ -1,6 +1,7 @@
 //! [`Facts`]: how a run waited for the nodes, and what could therefore happen in a different order.
 
-use crate::ci::report::Divergence;
+use crate::ci::gates::{GateRule, Trigger};
+use crate::ci::report::{Divergence, RunRecord};
 use crate::untrusted::Foreign;
 
 /// How many nodes or topics of a kind are named.
@@ -42,6 +43,35 @@ pub struct InputFact {
 }
 
 impl Facts {
+    /// From the record of a run in which so many messages of each gate could be unanswered at once.
+    pub fn of(run: &RunRecord, in_flight: u32) -> Self {
+        let gates = run.gates.iter().map(|gate| GateFact {
+            rule: gate.rule.clone(),
+            in_flight,
+        });
+        let rules: Vec<GateRule> = (run.gates.iter())
+            .filter_map(|gate| gate.rule.parse().ok())
+            .collect();
+        let is_question = |topic: &str| {
+            let mut triggers = rules.iter().map(|rule| &rule.trigger);
+            triggers.any(|it| matches!(it, Trigger::Topic(name) if name == topic))
+        };
+        let inputs = run.inputs.iter().map(|input| InputFact {
+            topic: input.topic.clone(),
+            subscribers: input.subscribers.clone(),
+            has_gate: is_question(&input.topic),
+        });
+        let is_answer = |topic: &String| rules.iter().any(|rule| rule.outputs.contains(topic));
+        let outputs = run.outputs.iter().map(|output| output.topic.clone());
+        Self {
+            lockstep: run.settling.is_some(),
+            gates: gates.collect(),
+            inputs: inputs.collect(),
+            outputs_without_gate: outputs.filter(|topic| !is_answer(topic)).collect(),
+            unprompted: run.unprompted.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// What may have happened in a different order, one sentence each; what has to do with the topic that diverges, and with the
     /// input before it, first.
     pub fn racing(&self, divergence: &Divergence) -> Vec<String> {

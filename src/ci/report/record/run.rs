@@ -1,6 +1,7 @@
 //! [`RunRecord`]: everything that is said about one run. The reports are made from it; suites pass it on as a line of JSON.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -238,6 +239,16 @@ pub struct UnpromptedThread {
     pub thread: String,
     /// How often it ran, per second of wall time.
     pub per_second: f64,
+}
+
+impl fmt::Display for UnpromptedThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ran {:.0} times a second without input: what it does depends on wall time, so it may differ from run to run",
+            self.thread, self.per_second
+        )
+    }
 }
 
 /// The distribution of spans of wall time, in milliseconds.

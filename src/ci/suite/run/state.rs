@@ -15,6 +15,7 @@ use super::outcome;
 use super::system_process::News;
 use super::wall::now;
 use crate::ci::report::RunRecord;
+use crate::ci::suite::diverged;
 use crate::ci::suite::repetitions::fold;
 use crate::ci::suite::scenario::Case;
 use crate::ci::suite::shard_file::Why;
@@ -233,7 +234,9 @@ impl<'a> State<'a> {
     fn finish(&mut self, case: usize, tell: Tell<'_>) {
         let mut records = self.records.remove(&case).unwrap_or_default();
         records.sort_by_key(|record| record.repetition);
-        if let Some(record) = fold(records) {
+        let recorded = diverged::recorded(&records);
+        if let Some(mut record) = fold(records) {
+            diverged::name_difference(self.cases[case], &recorded, &mut record);
             self.finished += 1;
             self.tell(
                 tell,

@@ -88,6 +88,11 @@ fn a_topic_that_is_missing_fails_unless_the_count_allows_it() {
         let missing = judged_of("/nowhere", keys, &run);
         let reason = "/nowhere: no message, there is no such topic".to_owned();
         assert_eq!(missing, (Verdict::Failed, reason), "{keys}");
+        let mistyped = judged_of("/odomm", keys, &run).1;
+        assert!(
+            mistyped.ends_with("no such topic; did you mean /odom?"),
+            "{mistyped}"
+        );
         let quiet = judged_of("quiet", keys, &run);
         assert_eq!(
             quiet,

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use bagplay::bag::{Bag, Selection};
 use bagplay::ci::isolation::RunFolder;
-use bagplay::ci::judge::compare::{Comparison, Rules, Updated, compare, update};
+use bagplay::ci::judge::compare::{Rules, Updated, compare, update};
 use bagplay::ci::judge::expect::{Expectations, Judged};
-use bagplay::ci::judge::repeat::{Facts, GateFact, InputFact, Repeat, Sent};
-use bagplay::ci::report::{
-    Check, Ended, FieldDifference, Kind, RunRecord, UnpromptedThread, Verdict,
-};
+use bagplay::ci::judge::repeat::{Facts, Repeat, Sent};
+use bagplay::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
 use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::untrusted::{Foreign, read_text};
 
@@ -166,6 +164,12 @@ impl Golden {
             );
             return Err(Failure::new(Exit::Usage, error));
         }
+        if !is_updated {
+            // Not only after the run.
+            Bag::open(&[path])
+                .context("--golden")
+                .or_exit(Exit::Failed)?;
+        }
         Ok(Self {
             path: path.to_owned(),
             rules,
@@ -202,7 +206,7 @@ impl Golden {
                     }
                 }
                 record.notes.extend(comparison.notes.clone());
-                record.differences = differences(&comparison);
+                record.differences = comparison.differences();
                 record.divergence = comparison.first;
             }
             Err(error) => record.checks.push(self.undecided(&error.to_string())),
@@ -247,7 +251,7 @@ pub(in crate::app::run::ci) fn judge_repetitions(
         bag: setup.bag,
         topics: &topics,
     };
-    match runs.judge(&sent, &facts(setup.args, last)) {
+    match runs.judge(&sent, &Facts::of(last, setup.args.ci.in_flight.get())) {
         Ok(verdict) => {
             if let Some(comparison) = &verdict.comparison {
                 for line in comparison.to_string().lines() {
@@ -256,7 +260,7 @@ pub(in crate::app::run::ci) fn judge_repetitions(
             }
             last.checks.push(verdict.check);
             if let Some(comparison) = &verdict.comparison {
-                last.differences = differences(comparison);
+                last.differences = comparison.differences();
             }
             last.divergence = verdict.divergence.or(last.divergence.take());
         }
@@ -297,60 +301,4 @@ pub(in crate::app::run::ci) fn name_kept_outputs(
             *name = folder.relative(&both);
         }
     }
-}
-
-/// How the run waited, from which follows what may have raced.
-fn facts(args: &PlayArgs, record: &RunRecord) -> Facts {
-    let is_question = |topic: &str| {
-        let mut rules = args.ci.gate.iter();
-        rules.any(|rule| rule.trigger == bagplay::ci::gates::Trigger::Topic(topic.to_owned()))
-    };
-    let is_answer = |topic: &String| args.ci.gate.iter().any(|rule| rule.outputs.contains(topic));
-    let gates = args.ci.gate.iter().map(|rule| GateFact {
-        rule: rule.to_string(),
-        in_flight: args.ci.in_flight.get(),
-    });
-    let inputs = record.inputs.iter().map(|input| InputFact {
-        topic: input.topic.clone(),
-        subscribers: input.subscribers.clone(),
-        has_gate: is_question(&input.topic),
-    });
-    let outputs = record.outputs.iter().map(|output| output.topic.clone());
-    Facts {
-        lockstep: record.settling.is_some(),
-        gates: gates.collect(),
-        inputs: inputs.collect(),
-        outputs_without_gate: outputs.filter(|topic| !is_answer(topic)).collect(),
-        unprompted: record.unprompted.iter().map(unprompted).collect(),
-    }
-}
-
-/// A sentence about a thread that runs without input.
-pub(super) fn unprompted(it: &UnpromptedThread) -> String {
-    format!(
-        "{} ran {:.0} times a second without input: what it does depends on wall time, so it may differ from run to run",
-        it.thread, it.per_second
-    )
-}
-
-/// The fields that differ, with how often.
-fn differences(comparison: &Comparison) -> Vec<FieldDifference> {
-    let topics = comparison.topics.iter();
-    let all = topics.flat_map(|topic| {
-        let fields = topic.fields.iter().map(|field| FieldDifference {
-            topic: topic.topic.clone(),
-            field: field.path.clone(),
-            messages: field.messages,
-            largest: field.largest,
-        });
-        let unpaired = topic.missing + topic.extra;
-        let unpaired = (unpaired > 0).then(|| FieldDifference {
-            topic: topic.topic.clone(),
-            field: String::new(),
-            messages: unpaired,
-            largest: None,
-        });
-        fields.chain(unpaired)
-    });
-    all.collect()
 }

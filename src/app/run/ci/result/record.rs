@@ -17,7 +17,6 @@ use bagplay::untrusted::Foreign;
 use bagplay::wire::zenoh_version;
 
 use super::checks::{EVERYTHING, checks};
-use super::judges;
 use crate::app::failure::{Failure, plain};
 use crate::app::run::ci::happened::Happened;
 use crate::app::run::ci::held::System;
@@ -79,7 +78,7 @@ pub(in crate::app::run::ci) fn record(
     let unreceived: Vec<Unreceived> = unreceived.collect();
     notes.extend(unreceived.iter().map(Unreceived::sentence));
     let unprompted: Vec<UnpromptedThread> = happened.unprompted.iter().map(unprompted).collect();
-    notes.extend(unprompted.iter().map(judges::unprompted));
+    notes.extend(unprompted.iter().map(ToString::to_string));
     let rules_and_tallies = args.ci.gate.iter().zip(&happened.progress.tallies);
     notes.extend(rules_and_tallies.filter_map(|(rule, tally)| too_many(rule, tally, happened)));
     notes.extend(nothing_tested(happened));
