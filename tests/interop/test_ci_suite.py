@@ -169,7 +169,8 @@ def test_after_a_failure_fail_fast_starts_no_more_cases(suite):
 
 def test_repetitions_with_different_outputs_name_the_first_message_that_differs(suite):
     suite.case("a", "--differ-at", "5")
-    done = suite("--repeat", "2", "--update-golden")
+    assert suite("--update-golden").returncode == DONE
+    done = suite("--repeat", "2")
     assert done.returncode == VERDICT, done.stdout
     (run,) = suite.runs().values()
     divergence = run["divergence"]

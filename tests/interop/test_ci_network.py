@@ -1,0 +1,58 @@
+"""What happens on the network during a run with verdicts, and ends it: the reports say what it was."""
+
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+
+from ci_run import BINARY, FAILED, INPUT, TIMEOUT, CaseRunner, node
+from node import Node
+from player import environment, free_port
+
+SLOW = ("--rate", "0.1")
+
+
+@pytest.fixture
+def run(tmp_path, demo):
+    return CaseRunner(tmp_path, demo.topics[INPUT].hash)
+
+
+@contextmanager
+def started(run, port: int, *flags: str):
+    """A run that other nodes can join, when its node has received a message."""
+    endpoint = f"tcp/127.0.0.1:{port}"
+    command = ["env", f"BAGPLAY_ENDPOINT={endpoint}", *node()]
+    network = ("--listen", endpoint)
+    with run.start(*SLOW, *flags, command=command, end=None, network=network) as running:
+        running.wait_for_node('"first"')
+        yield running
+
+
+def test_a_second_clock_ends_a_strict_run(run):
+    port = free_port()
+    with started(run, port, "--clock", "--strict-clock") as running:
+        words = [BINARY, "clock", "--connect", f"tcp/127.0.0.1:{port}"]
+        quiet = subprocess.DEVNULL
+        other = subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet, env=environment())
+        try:
+            case = running.case()
+        finally:
+            other.kill()
+            other.wait()
+    assert case.exit == FAILED, case.stderr
+    case.says("/clock", "publishes")
+
+
+def test_a_topic_that_loses_its_subscriber_ends_the_run_when_none_comes_back_in_time(run, demo):
+    port = free_port()
+    topic = demo.topics["/odom"]
+    flags = ("--topics", "/odom", "--wait-for-subscribers", "/odom", "--wait-timeout", "2")
+    endpoint = f"tcp/127.0.0.1:{port}"
+    command = ["env", f"BAGPLAY_ENDPOINT={endpoint}", *node()]
+    flags = (*SLOW, *flags, "--wait-for-subscribers", "/imu")
+    with run.start(*flags, command=command, end=None, network=("--listen", endpoint)) as running:
+        with Node(port, [topic]):
+            running.wait_for_node('"first"')
+        case = running.case()
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("/odom", "subscriber")
