@@ -67,8 +67,9 @@ struct GroupState {
 
 #[derive(Debug, Default)]
 struct Copies {
-    by_key: HashMap<Key, Message>,
-    oldest: VecDeque<Key>,
+    /// By the group whose message it is, too: where an index is wrong, a place was found for another group.
+    by_place: HashMap<(PublisherGroupId, Key), Message>,
+    oldest: VecDeque<(PublisherGroupId, Key)>,
     bytes: usize,
 }
 
@@ -278,29 +279,29 @@ impl Learned {
         self.lock().broken.contains_key(&chunk)
     }
 
-    /// The copy of a message, if there is one.
-    pub(crate) fn copy(&self, key: Key) -> Option<Message> {
+    /// The copy of a message of this group, if there is one.
+    pub(crate) fn copy(&self, place: (PublisherGroupId, Key)) -> Option<Message> {
         let state = self.lock();
-        state.copies.by_key.get(&key).cloned()
+        state.copies.by_place.get(&place).cloned()
     }
 
-    /// Keeps a message, unless it is large. Its payload must be a copy that does not keep a chunk in memory.
-    pub(crate) fn keep(&self, message: Message) {
+    /// Keeps a message of this group, unless it is large. Its payload must be a copy that does not keep a chunk in memory.
+    pub(crate) fn keep(&self, group: PublisherGroupId, message: Message) {
         let length = message.payload.len();
         if length > MOST_OF_A_COPY {
             return;
         }
-        let key = message.key;
+        let place = (group, message.key);
         let mut state = self.lock();
         let copies = &mut state.copies;
-        if copies.by_key.insert(key, message).is_some() {
+        if copies.by_place.insert(place, message).is_some() {
             return;
         }
-        copies.oldest.push_back(key);
+        copies.oldest.push_back(place);
         copies.bytes += length + size_of::<Message>();
         while copies.bytes > MOST_COPIED
             && let Some(oldest) = copies.oldest.pop_front()
-            && let Some(gone) = copies.by_key.remove(&oldest)
+            && let Some(gone) = copies.by_place.remove(&oldest)
         {
             copies.bytes -= gone.payload.len() + size_of::<Message>();
         }

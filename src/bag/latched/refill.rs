@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
                 left.push(*one);
                 continue;
             }
-            let known = self.learned.copy(key);
+            let known = self.learned.copy((group, key));
             let is_known = known.is_some();
             let message = known.or_else(|| self.find(id, (key, group), &mut open));
             let Some(message) = message else { continue };
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
             if !is_known {
                 let payload = Bytes::copy_from_slice(&bytes);
                 let copy = Message { payload, ..message };
-                self.learned.keep(copy);
+                self.learned.keep(group, copy);
             }
             let payload = Bytes::from_owner(CountedBytes { bytes, permit });
             messages.push(Message { payload, ..message });

@@ -4,7 +4,7 @@ use bagplay::bag::{
     Bag, CueAt, CuePoll, Cued, Cues, Direction, MessageOrder, Opening, Selection, StartAt, TopicId,
 };
 use bagplay::ros::Durability;
-use bagplay::time::TimeRange;
+use bagplay::time::{Time, TimeRange};
 use mcap::Compression;
 
 use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, places, texts, topic_id};
@@ -568,5 +568,26 @@ mod model {
                 prop_assert_eq!(found(&bag, time), due(&notes, &[1, 1, 4, 0], time), "{}", time);
             }
         }
+    }
+}
+
+/// A message index that gives a record of `/tf_static` to a channel of another latched topic, too.
+#[test]
+fn a_record_that_an_index_gives_to_another_topic_too_is_found_once_also_when_asked_again() {
+    // The first byte says how the file is treated in fuzzing.
+    let file =
+        include_bytes!("../../../fuzz/corpus/reader/index_gives_a_latched_record_to_two_topics");
+    let bag = Bag::from_bytes("x.mcap", file[1..].to_vec().into()).unwrap();
+    let walk = |direction| {
+        let cursor = bag.cursor(&all(&bag), StartAt::At(Time::MIN), direction);
+        let read = cursor.flatten().map(|message| message.key.time);
+        read.collect::<Vec<_>>()
+    };
+    let times = walk(Direction::Forward);
+    // Each search knows what those before it have found.
+    for time in [&[Time::MIN], &times[..], &[Time::MAX]].concat() {
+        let (messages, _) = bag.latched(&all(&bag), time);
+        let is_ordered = messages.windows(2).all(|pair| pair[0].key < pair[1].key);
+        assert!(is_ordered, "at {time}: {messages:?}");
     }
 }
