@@ -142,6 +142,18 @@ impl CaseList {
         Ok(())
     }
 
+    /// The first case that reads this file: its scenario, a recording, or what one of its keys names. Symbolic links are followed.
+    pub fn reader_of(&self, file: &Path) -> Option<&Case> {
+        let file = fs::canonicalize(file).ok()?;
+        let is_it = |read: &Path| fs::canonicalize(read).is_ok_and(|read| read == file);
+        // What lies in a folder of splits belongs to the recording.
+        let is_inside =
+            |bag: &PathBuf| fs::canonicalize(bag).is_ok_and(|bag| file.starts_with(bag));
+        self.cases.iter().find(|case| {
+            is_it(&case.scenario) || case.bags.iter().any(is_inside) || case.needs().any(is_it)
+        })
+    }
+
     /// Refuses cases that would write one reference: the last one would decide.
     fn check_references(&self) -> Result<(), SuiteError> {
         let mut cases = BTreeMap::new();

@@ -472,6 +472,22 @@ fn a_shard_without_cases_passes_and_says_so() {
 }
 
 #[test]
+fn a_report_does_not_replace_a_file_that_a_case_reads() {
+    let place = Place::new(&[("a", "pass")]);
+    for file in ["suite/a.toml", "suite/demo.mcap"] {
+        let before = fs::read(place.file(file)).ok();
+        place
+            .suite(&["--junit", file])
+            .assert()
+            .code(2)
+            .stderr(contains(format!(
+                "--junit {file} would overwrite a file that a reads"
+            )));
+        assert_eq!(fs::read(place.file(file)).ok(), before);
+    }
+}
+
+#[test]
 fn the_suite_stops_at_a_failure() {
     let place = Place::new(&[("a", "fail"), ("b", "pass")]);
     place

@@ -11,7 +11,7 @@ use bagplay::ci::suite::{
     CaseList, Cut, Header, Partition, Plan, Planned, Runner, SCHEMA, Timings, Weights, attempt,
     plan,
 };
-use bagplay::cli::{Cli, Exit, Format, SuiteFilter, SuiteRunArgs, plural};
+use bagplay::cli::{Cli, Exit, Format, ReportFiles, SuiteFilter, SuiteRunArgs, plural};
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
@@ -37,6 +37,27 @@ fn check_files(list: &CaseList, makes_golden: bool) -> anyhow::Result<()> {
     })
 }
 
+/// Refuses reports in the place of a file that a case reads.
+fn check_reports(list: &CaseList, reports: &ReportFiles) -> anyhow::Result<()> {
+    let files = [
+        ("--junit", &reports.junit),
+        ("--report", &reports.report),
+        ("--markdown", &reports.markdown),
+        ("--html", &reports.html),
+    ];
+    for (flag, file) in files {
+        if let Some(file) = file
+            && let Some(case) = list.reader_of(file)
+        {
+            let (file, case) = (Foreign::path(file), Foreign::text(&case.name));
+            return Err(anyhow!(
+                "{flag} {file} would overwrite a file that {case} reads"
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl ShardPlan {
     /// From the arguments, the scenarios, their recordings and the environment.
     pub(super) fn new(args: &SuiteRunArgs) -> Result<Self, Failure> {
@@ -58,6 +79,7 @@ impl ShardPlan {
                 .or_exit(Exit::Usage)?;
         }
         check_files(&list, args.update_golden).or_exit(Exit::Usage)?;
+        check_reports(&list, &args.reports).or_exit(Exit::Usage)?;
         let timings = args.timings.as_deref().map(Timings::read).transpose();
         let timings = timings.or_exit(Exit::Usage)?;
         // Where nothing is cut or put in order by weight, recordings need not be opened.

@@ -157,7 +157,7 @@ fn suite_report(
         let reason = format!("not run: {because}");
         if unwritten.is_some() {
             problems.push(because);
-        } else {
+        } else if !missing.is_empty() {
             let number = plural(missing.len() as u64, "case");
             tracing::warn!("{number} {reason}");
             problems.push(format!("{number} {reason}"));
