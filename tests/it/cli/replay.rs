@@ -333,6 +333,21 @@ fn a_golden_recording_that_cannot_be_read_is_an_error_before_the_run() {
 }
 
 #[test]
+fn a_golden_recording_that_is_no_file_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("g.mcap");
+    let _socket = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let refused = run(
+        dir.path(),
+        &demo(),
+        &["--golden", "g.mcap", "--update-golden"],
+    )
+    .code(2);
+    refused.stderr(contains("--golden: g.mcap is no file"));
+    assert!(!fs::symlink_metadata(&socket).unwrap().is_file());
+}
+
+#[test]
 fn messages_in_flight_need_a_gate() {
     let dir = tempfile::tempdir().unwrap();
     let refused = run(dir.path(), &demo(), &["--in-flight", "4"]).code(2);

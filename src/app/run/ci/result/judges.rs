@@ -164,6 +164,10 @@ impl Golden {
             );
             return Err(Failure::new(Exit::Usage, error));
         }
+        if path.exists() && !path.is_file() {
+            let error = anyhow::anyhow!("--golden: {} is no file", Foreign::path(path));
+            return Err(Failure::new(Exit::Usage, error));
+        }
         if !is_updated {
             // Not only after the run.
             Bag::open(&[path])
