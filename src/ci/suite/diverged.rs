@@ -5,13 +5,14 @@ use std::path::Path;
 use crate::bag::{Bag, Selection, TopicId};
 use crate::ci::judge::compare::Comparison;
 use crate::ci::judge::repeat::{Facts, Repeat, RepeatVerdict, Repetition, Sent};
-use crate::ci::report::{Kind, RunRecord};
+use crate::ci::report::{Ended, Kind, RunRecord};
 use crate::ci::suite::scenario::Case;
 
-/// The repetitions whose outputs were recorded.
+/// The repetitions that came to their end. What others have recorded is a part of it.
 pub(in crate::ci::suite) fn recorded(records: &[RunRecord]) -> Repeat {
     let mut repeat = Repeat::default();
-    for record in records {
+    let complete = |record: &&RunRecord| record.ended == Ended::Complete;
+    for record in records.iter().filter(complete) {
         if let (Some(digest), Some(outputs)) = (&record.digest, record.files.get("outputs")) {
             repeat.add(Repetition {
                 number: record.repetition,
