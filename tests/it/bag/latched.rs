@@ -578,12 +578,8 @@ fn a_record_that_an_index_gives_to_another_topic_too_is_found_once_also_when_ask
     let file =
         include_bytes!("../../../fuzz/corpus/reader/index_gives_a_latched_record_to_two_topics");
     let bag = Bag::from_bytes("x.mcap", file[1..].to_vec().into()).unwrap();
-    let walk = |direction| {
-        let cursor = bag.cursor(&all(&bag), StartAt::At(Time::MIN), direction);
-        let read = cursor.flatten().map(|message| message.key.time);
-        read.collect::<Vec<_>>()
-    };
-    let times = walk(Direction::Forward);
+    let cursor = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+    let times: Vec<_> = cursor.flatten().map(|message| message.key.time).collect();
     // Each search knows what those before it have found.
     for time in [&[Time::MIN], &times[..], &[Time::MAX]].concat() {
         let (messages, _) = bag.latched(&all(&bag), time);
