@@ -3,7 +3,7 @@
 //! | the last look | what it showed | next |
 //! |---|---|---|
 //! | how much all have run | nothing to compare it with | the same again after 50 µs |
-//! | the same | a thread has run since the look before, or threads came or went | the same again after a pause |
+//! | the same | a thread has run since the look before, or threads came or went | the same again after a pause; after a pause of more than 50 µs: after 50 µs |
 //! | the same | no thread has run for 50 µs | the proof |
 //! | the same | nothing else runs on the machine | the proof |
 //! | the proof | a thread runs, waits for a device, is stopped, or sleeps in a callback | a look at that thread alone, after a pause |
@@ -17,6 +17,9 @@
 //! One reading of the states alone is no proof: a thread read early may be woken by one read late, which then sleeps, so
 //! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
 //! running all the time, and was seen so, or was not running at all and woke no other thread.
+//!
+//! A thread with a period of a millisecond runs in each pause of two. So a look after a long pause is compared with
+//! one 50 µs later.
 //!
 //! While nothing else runs on the machine, no message is on its way in a thread of the system, so the looks need not be
 //! 50 µs apart. That alone does not prove that the threads sleep: one that was woken for another processor is not
@@ -112,6 +115,8 @@ pub struct Settling {
     mark_looks: u32,
     /// Later looks are compared with the last one.
     begins_anew: bool,
+    /// The pause before the next look is longer than looks have to be apart.
+    pauses_long: bool,
 }
 
 impl Default for Settling {
@@ -132,6 +137,7 @@ impl Settling {
             is_settled: true,
             mark_looks: 0,
             begins_anew: true,
+            pauses_long: false,
         }
     }
 
@@ -203,6 +209,7 @@ impl Settling {
     /// Takes a look that was made as the last step asked; the first one is of [`How::Ran`].
     pub fn take(&mut self, look: &Look<'_>) -> Step {
         self.begins_anew = false;
+        let paused_long = std::mem::take(&mut self.pauses_long);
         if let How::Suspect(thread) = look.how {
             return self.take_suspect(look, thread);
         }
@@ -225,6 +232,7 @@ impl Settling {
             self.compares_with(look);
             return match look.how {
                 How::Ran if look.is_idle => again(How::Proof, Duration::ZERO),
+                _ if paused_long => again(How::Ran, APART),
                 _ => self.wait(How::Ran, look.ended),
             };
         }
@@ -236,7 +244,8 @@ impl Settling {
         if look.how != How::Proof {
             return looks_on(look, left);
         }
-        if (look.is_idle || left.is_zero()) && is_complete(look.threads) {
+        let is_complete = look.threads.iter().all(|seen| seen.state.is_some());
+        if (look.is_idle || left.is_zero()) && is_complete {
             self.is_settled = true;
             self.phase = Phase::Begun;
             return Step::Settled;
@@ -270,11 +279,8 @@ impl Settling {
         if is_same {
             return false;
         }
-        let before: HashMap<ThreadId, Known> = self
-            .threads
-            .drain(..)
-            .map(|known| (known.thread, known))
-            .collect();
+        let known = self.threads.drain(..);
+        let before: HashMap<_, _> = known.map(|known| (known.thread, known)).collect();
         self.threads.extend(seen.iter().map(|seen| {
             let known = before.get(&seen.thread).copied();
             known.unwrap_or(Known {
@@ -334,7 +340,9 @@ impl Settling {
             }
             _ => LONGEST_PAUSE,
         };
-        again(how, (waited / PAUSE_SHARE).clamp(APART, longest))
+        let pause = (waited / PAUSE_SHARE).clamp(APART, longest);
+        self.pauses_long = pause > APART;
+        again(how, pause)
     }
 }
 
@@ -388,8 +396,4 @@ fn looks_on(look: &Look<'_>, left: Duration) -> Step {
 
 fn again(how: How, pause: Duration) -> Step {
     Step::LookAgain { how, pause }
-}
-
-fn is_complete(seen: &[Seen]) -> bool {
-    seen.iter().all(|seen| seen.state.is_some())
 }

@@ -620,3 +620,28 @@ fn what_was_sent_before_the_look_that_others_are_compared_with_is_dealt_with() {
         assert_eq!(step == Step::Settled, is_settled, "at {at}: {step:?}");
     }
 }
+
+#[test]
+fn a_thread_that_runs_more_often_than_looks_are_made_is_not_in_the_way() {
+    let mut settling = Settling::new();
+    settling.begin(Duration::ZERO, Duration::MAX);
+    let runs_each_millisecond = |how, at: u64| {
+        let slices = at / 1_000 + 1;
+        look(how, at, seen(2, slices, Some(State::Waits)))
+    };
+    // Some other thread ran until now, so pauses are long.
+    let mut at = 100_300;
+    take(&mut settling, runs_each_millisecond(How::Ran, 60));
+    let mut how = How::Ran;
+    for _ in 0..6 {
+        match take(&mut settling, runs_each_millisecond(how, at)) {
+            Step::Settled => return,
+            Step::LookAgain { how: next, pause } => {
+                how = next;
+                at += u64::try_from(pause.as_micros()).unwrap();
+            }
+            step @ Step::NeverSettles { .. } => panic!("{step:?}"),
+        }
+    }
+    panic!("not settled at {at} µs");
+}

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -150,13 +150,13 @@ fn run(name: &str) {
             answer_each(socket, |_| {});
         }
         "restless" => {
-            named("restless", || {
-                // It never waits for the time that two looks take.
-                let slack = std::num::NonZeroU64::new(1);
-                rustix::thread::set_current_timer_slack(slack).unwrap();
-                loop {
-                    thread::park_timeout(Duration::from_micros(5));
-                }
+            // Two threads that wake each other: each sleeps, but never both.
+            let (to_second, second) = sync_channel(1);
+            let (to_first, first) = sync_channel(1);
+            named("restless", move || pass_on(&first, &to_second));
+            named("restless", move || {
+                to_first.send(()).unwrap();
+                pass_on(&second, &to_first);
             });
             answer_each(socket, |_| {});
         }
@@ -264,6 +264,12 @@ fn fork(mut socket: &UnixStream) {
 fn named(name: &str, work: impl FnOnce() + Send + 'static) {
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(work).unwrap();
+}
+
+fn pass_on(from: &Receiver<()>, to: &SyncSender<()>) {
+    for () in from {
+        to.send(()).unwrap();
+    }
 }
 
 /// Uses a processor for this long.
