@@ -23,7 +23,9 @@ use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait as _;
 
 use crate::support::mcaps::incompressible;
-use crate::support::network::{Events, message, open, options, peer, played, router};
+use crate::support::network::{
+    Events, message, open, options, peer, played, router, wait_for_direct_link,
+};
 use crate::support::patience::{PATIENCE, until};
 
 const STAMPED: &str = "std_msgs/Header header\nint32 x\n\
@@ -69,8 +71,9 @@ fn pair() -> Pair {
     let (observer, events, endpoint) = router(|_| ());
     let (node, node_events) = open(&WireOptions {
         node_name: "/under_test".to_owned(),
-        ..options(&[], &[endpoint])
+        ..options(&[], std::slice::from_ref(&endpoint))
     });
+    wait_for_direct_link(&endpoint);
     Pair {
         observer,
         _events: events,

@@ -308,24 +308,36 @@ pub(crate) fn token(
     format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
 }
 
-/// The endpoints of the players that have joined the router at `endpoint`. Read from their admin spaces, which plain
-/// sessions of tests do not have.
-fn players(endpoint: &str) -> Vec<String> {
+/// What the players that have joined the router at `endpoint` say of themselves, once that is as `is_wanted`. Read from
+/// their admin spaces, which plain sessions of tests do not have.
+fn players(
+    endpoint: &str,
+    is_wanted: impl Fn(&[serde_json::Value]) -> bool,
+) -> Vec<serde_json::Value> {
     let client = node("\"client\"", endpoint, &[]);
     let mut found = Vec::new();
-    until("a player", || {
+    until("players", || {
         let replies = client.get("@/*/peer").wait().expect("a query");
-        found = replies
-            .iter()
-            .filter_map(|reply| {
-                let payload = reply.result().ok()?.payload().to_bytes();
-                let described: serde_json::Value = serde_json::from_slice(&payload).ok()?;
-                Some(described["locators"][0].as_str()?.to_owned())
-            })
-            .collect();
-        !found.is_empty()
+        let payloads = replies.iter().filter_map(|reply| {
+            let payload = reply.result().ok()?.payload().to_bytes();
+            serde_json::from_slice(&payload).ok()
+        });
+        found = payloads.collect();
+        is_wanted(&found)
     });
     found
+}
+
+/// Waits until two players have a direct link to each other, besides that to the router at `endpoint`. While it is made,
+/// a query to the other can be lost.
+pub(crate) fn wait_for_direct_link(endpoint: &str) {
+    let is_linked = |player: &serde_json::Value| {
+        let sessions = player["sessions"].as_array().expect("a list of sessions");
+        sessions.iter().any(|it| it["whatami"] == "peer")
+    };
+    players(endpoint, |found| {
+        found.len() == 2 && found.iter().all(is_linked)
+    });
 }
 
 /// TCP connections through a pipe that can hold back data of the far side, as if its reader were frozen.
@@ -345,7 +357,13 @@ impl Pipe {
 
     /// The same, with at most 64 KiB per `pause` of data from the far side.
     pub(crate) fn slow(endpoint: &str, pause: Duration) -> Self {
-        Self::carrying(&players(endpoint), pause)
+        let address =
+            |player: &serde_json::Value| player["locators"][0].as_str().map(str::to_owned);
+        let found = players(endpoint, |found| {
+            found.iter().any(|it| address(it).is_some())
+        });
+        let endpoints: Vec<_> = found.iter().filter_map(address).collect();
+        Self::carrying(&endpoints, pause)
     }
 
     /// To the router itself, which forwards the player's data to clients.
