@@ -3,7 +3,7 @@
 //! A file that cannot be written is found before anything is played. Each is written beside its place and then renamed, so there
 //! is never a part of a report.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -34,9 +34,18 @@ pub(crate) struct ReportTargets {
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
-    /// Where it is written first: beside its place. `None`: in its place, because it is no file (`/dev/stdout`), or because the
-    /// folder takes no other.
-    folder: Option<PathBuf>,
+    way: Way,
+}
+
+/// How a file is written.
+#[derive(Debug)]
+enum Way {
+    /// First beside its place, in this folder, and then renamed.
+    Beside(PathBuf),
+    /// In its place, because the folder takes no other file.
+    InPlace,
+    /// It is a device or a pipe (`/dev/stdout`), and is open from the beginning: a pipe has a reader, and keeps it.
+    Open(File),
 }
 
 impl ReportTargets {
@@ -128,9 +137,10 @@ impl Target {
     /// # Errors
     /// Names the file, which is as it was, unless it was written in its place.
     pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        let written = match &self.folder {
-            Some(folder) => replace(folder, &self.path, |file| file.write_all(bytes)),
-            None => fs::write(&self.path, bytes),
+        let written = match &self.way {
+            Way::Beside(folder) => replace(folder, &self.path, |file| file.write_all(bytes)),
+            Way::InPlace => fs::write(&self.path, bytes),
+            Way::Open(file) => (&*file).write_all(bytes),
         };
         written.with_context(|| unwritable(&self.path))
     }
@@ -141,12 +151,13 @@ impl Target {
     /// As [`Target::write`], or if the other file cannot be read.
     pub(crate) fn copy(&self, from: &Path) -> anyhow::Result<()> {
         let read = || format!("{} cannot be read", Foreign::path(from));
-        let mut source = fs::File::open(from).with_context(read)?;
-        let copied = match &self.folder {
-            Some(folder) => replace(folder, &self.path, |file| {
+        let mut source = File::open(from).with_context(read)?;
+        let copied = match &self.way {
+            Way::Beside(folder) => replace(folder, &self.path, |file| {
                 io::copy(&mut source, file).map(drop)
             }),
-            None => fs::copy(from, &self.path).map(drop),
+            Way::InPlace => fs::copy(from, &self.path).map(drop),
+            Way::Open(file) => io::copy(&mut source, &mut &*file).map(drop),
         };
         copied.with_context(|| unwritable(&self.path))
     }
@@ -170,21 +181,40 @@ fn find(file: &Path) -> io::Result<Target> {
     } else {
         folder
     };
-    match fs::metadata(&path) {
+    let way = match fs::metadata(&path) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(found) if !found.is_file() => return Ok(Target { path, folder: None }),
-        _ => {}
-    }
-    match beside(&folder) {
-        Ok(_) => Ok(Target {
-            path,
-            folder: Some(folder),
-        }),
-        Err(error) => match OpenOptions::new().write(true).open(&path) {
-            Ok(_) => Ok(Target { path, folder: None }),
-            Err(_) => Err(error),
+        Ok(found) if !found.is_file() => Way::Open(open_device(&path)?),
+        _ => match beside(&folder) {
+            Ok(_) => Way::Beside(folder),
+            Err(error) => match OpenOptions::new().write(true).open(&path) {
+                Ok(_) => Way::InPlace,
+                Err(_) => return Err(error),
+            },
         },
+    };
+    Ok(Target { path, way })
+}
+
+/// Opens a device or a pipe. A pipe that nobody reads is an error: to wait for a reader could take forever.
+fn open_device(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
+        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = open(path, flags | OFlags::NONBLOCK, Mode::empty());
+        let opened = opened.map_err(|error| {
+            if error == rustix::io::Errno::NXIO {
+                io::Error::other("nobody reads this pipe; hint: start its reader first")
+            } else {
+                error.into()
+            }
+        })?;
+        // A reader that is slow gets all of it.
+        fcntl_setfl(&opened, OFlags::empty())?;
+        Ok(opened.into())
     }
+    #[cfg(not(unix))]
+    OpenOptions::new().write(true).open(path)
 }
 
 fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
@@ -196,13 +226,20 @@ fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
         // The umask of the user is applied to this. By default nobody else could read the file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder).map_err(without_path)
+}
+
+/// The error alone: the name of a temporary file says nothing to the user.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
+    code.map_or(error, io::Error::from_raw_os_error)
 }
 
 fn replace(
     folder: &Path,
     path: &Path,
-    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut file = beside(folder)?;
     write(file.as_file_mut())?;

@@ -1,6 +1,7 @@
 //! Runs with verdicts as processes: which exit code each case has. No program under test is needed for these.
 
 use std::fs;
+use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use predicates::str::contains;
 use serde_json::Value;
 
 use crate::cli::{demo, json, play, play_process, signal};
+use crate::support::mcaps::make_pipe;
 use crate::support::patience::until;
 
 /// `play` at full speed with a recording of the outputs, in a folder, on a network of its own.
@@ -259,10 +261,13 @@ fn a_report_that_cannot_be_written_is_an_error_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
     std::fs::create_dir(dir.path().join("folder")).unwrap();
+    make_pipe(&dir.path().join("pipe"));
     for (flag, file, why) in [
         ("--junit", "file/junit.xml", "File exists"),
         ("--html", "folder", "is a directory"),
         ("--report", "/proc/none/report.json", "No such file"),
+        ("--report", "/proc/report.json", "written: No such file"),
+        ("--markdown", "pipe", "nobody reads this pipe"),
     ] {
         run(dir.path(), &demo(), &[flag, file])
             .code(2)
@@ -270,6 +275,25 @@ fn a_report_that_cannot_be_written_is_an_error_before_the_run() {
     }
     let outputs = dir.path().join("run/outputs.mcap");
     assert!(!outputs.exists(), "something was played");
+}
+
+#[test]
+fn a_report_goes_through_a_pipe_to_its_reader() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    make_pipe(&pipe);
+    // It stands open for writing too, so that the reader waits for nobody.
+    let both_ends = std::fs::File::options().read(true).write(true).open(&pipe);
+    let both_ends = both_ends.unwrap();
+    let mut reader = std::fs::File::open(&pipe).unwrap();
+    let read = std::thread::spawn(move || {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text
+    });
+    run(dir.path(), &demo(), &["--report", "pipe"]).code(0);
+    drop(both_ends);
+    assert_eq!(json(read.join().unwrap().as_bytes())["exit_code"], 0);
 }
 
 #[test]
