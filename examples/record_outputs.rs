@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         record_with_inputs: None,
         record: Some(RecorderOptions::new(file)),
         definitions: Definitions::new([], AmentIndex::of_environment()),
+        are_publishers_new: true,
     };
     let outputs = Outputs::start(&session, options, move || Some(clock.now()), |_, _| ())?;
     println!("ready");

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ci_run import BINARY, FAILED, INPUT, TIMEOUT, CaseRunner, node
+from ci_run import BINARY, DEMO, FAILED, INPUT, TIMEOUT, CaseRunner, node
 from node import Node
 from player import environment, free_port
 
@@ -31,16 +31,39 @@ def started(run, port: int, *flags: str):
 def test_a_second_clock_ends_a_strict_run(run):
     port = free_port()
     with started(run, port, "--clock", "--strict-clock") as running:
-        words = [BINARY, "clock", "--connect", f"tcp/127.0.0.1:{port}"]
-        quiet = subprocess.DEVNULL
-        other = subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet, env=environment())
-        try:
+        with other_player(port, "clock"):
             case = running.case()
-        finally:
-            other.kill()
-            other.wait()
     assert case.exit == FAILED, case.stderr
     case.says("/clock", "publishes")
+
+
+@contextmanager
+def other_player(port: int, *words: str):
+    """A player of another process on the same network, until the end of the `with` block."""
+    words = [BINARY, *words, "--connect", f"tcp/127.0.0.1:{port}"]
+    quiet = subprocess.DEVNULL
+    other = subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet, env=environment())
+    try:
+        yield
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_topic_that_another_node_begins_to_publish_is_no_passed_run(run, demo):
+    port = free_port()
+    endpoint = f"tcp/127.0.0.1:{port}"
+    command = ["env", f"BAGPLAY_ENDPOINT={endpoint}", *node()]
+    network = ("--listen", endpoint)
+    with run.start("--rate", "0.5", command=command, end="+3s", network=network) as running:
+        running.wait_for_node('"first"')
+        with other_player(port, str(DEMO), "--topics", INPUT, "--rate", "0.01"):
+            running.wait_for(lambda: "/imu is not played after" in running.stderr(), "the other player is seen")
+            case = running.case()
+    assert case.exit == FAILED, case.stderr
+    case.says("messages of /imu were not played after", "began to publish it at", "--isolated")
+    (sent,) = [it["messages"] for it in case.report["inputs"]]
+    assert 0 < sent < len(demo.of(INPUT))
 
 
 def test_a_topic_that_loses_its_subscriber_ends_the_run_when_none_comes_back_in_time(run, demo):

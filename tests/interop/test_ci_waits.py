@@ -3,6 +3,7 @@ already."""
 
 import os
 import re
+import signal
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,7 +131,7 @@ def test_a_second_subscription_that_comes_later_misses_nothing(run, demo, monkey
 def test_a_topic_that_the_program_publishes_later_is_not_played_any_more(run, demo):
     case = run("--lockstep", "--topics", "/odom", command=node("--odom-at", "5"), end="+3s")
     assert case.exit == DONE, case.stderr
-    case.says("/odom is not played after", "because /ci_node began to publish it during the run")
+    case.says("messages of /odom were not played after", "because /ci_node began to publish it")
     sent = {it["topic"]: it["messages"] for it in case.report["inputs"]}
     assert 0 < sent["/odom"] < inputs(demo, 3, "/odom")
     assert sent["/imu"] == inputs(demo, 3)
@@ -210,6 +211,41 @@ def test_a_process_that_runs_already_is_played_to_in_lockstep(run, demo):
     with running_node(run, port, "--compute", "0.004") as (_, pid):
         case = attached(run, demo, port, "--pid", str(pid))
         assert "cannot see whether a thread" not in case.stderr
+
+
+def test_a_process_that_is_stopped_before_the_run_is_named(run):
+    with subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL) as stopped:
+        try:
+            stopped.send_signal(signal.SIGSTOP)
+            network = ("--listen", f"tcp/127.0.0.1:{free_port()}")
+            flags = ("--pid", str(stopped.pid), "--wait-timeout", "1")
+            case = run(*flags, "--lockstep", command=[], network=network)
+        finally:
+            stopped.kill()
+    assert case.exit == TIMEOUT, case.stderr
+    case.says("no node has joined", f"process {stopped.pid} (sleep) is stopped")
+
+
+def test_a_node_that_stays_is_played_to_again_and_its_earlier_outputs_are_not_missing(run, demo):
+    port = free_port()
+    with running_node(run, port) as (_, pid):
+        for _ in range(2):
+            case = attached(run, demo, port, "--pid", str(pid), "--strict")
+            assert {(it["lost"], it["earlier"]) for it in case.report["outputs"]} == {(0, 0)}
+
+
+@pytest.mark.parametrize("strict, exit", [((), DONE), (("--strict",), FAILED)])
+def test_a_process_that_receives_nothing_is_not_what_was_tested(run, demo, strict, exit):
+    port = free_port()
+    network = ("--listen", f"tcp/127.0.0.1:{port}")
+    with subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL) as other, running_node(run, port):
+        try:
+            flags = ("--pid", str(other.pid), "--wait-for-subscribers", INPUT, *strict)
+            case = run(*flags, "--lockstep", command=[], end="+1s", network=network)
+        finally:
+            other.kill()
+    assert case.exit == exit, case.stderr
+    case.says("no process under test ran after anything that was sent")
 
 
 @pytest.mark.parametrize(

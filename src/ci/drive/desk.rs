@@ -6,7 +6,7 @@ use std::time::Duration as StdDuration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::muted::Muted;
+use super::muted::{Muted, MutedTopic};
 use super::place::Place;
 use super::settlement::Settlement;
 use super::spread::Spread;
@@ -76,6 +76,7 @@ impl Desk {
             in_hand: InHand::default(),
             spread: Spread::default(),
             settling: SpanHistogram::default(),
+            reactions: 0,
             unsettled: None,
             missed: Vec::new(),
             timeline: Timeline::default(),
@@ -136,13 +137,19 @@ impl Desk {
         }
     }
 
-    /// This topic is not sent any more, because the system under test publishes it itself. False if it was muted before.
-    pub fn mute(&self, topic: &str) -> bool {
-        self.0.muted.add(topic)
+    /// This topic is not sent any more, because `node` publishes it: its subscribers would receive both. False if it was muted
+    /// before.
+    pub fn mute(&self, topic: &str, node: &str) -> bool {
+        self.0.muted.add(topic, node, self.0.place.get())
     }
 
-    pub(super) fn is_muted(&self, topic: &str) -> bool {
-        self.0.muted.has(topic)
+    /// The topics that are not sent any more, by name.
+    pub fn muted(&self) -> Vec<MutedTopic> {
+        self.0.muted.all()
+    }
+
+    pub(super) fn leaves_out(&self, topic: &str) -> bool {
+        self.0.muted.leaves_out(topic)
     }
 
     /// What the run waits for besides playback: the oldest question, and the thread that does not settle.
@@ -200,6 +207,7 @@ impl Desk {
         Progress {
             tallies: state.ledger.tallies().collect(),
             settling: state.settling.clone(),
+            reactions: state.reactions,
             missed: state.missed.clone(),
             timeline: state.timeline.clone().moments(MOST_MOMENTS),
         }
@@ -389,6 +397,7 @@ mod tests {
         desk.looks_at(in_hand.clone());
         let dealt = |stirred| Dealt {
             stirred,
+            has_run: true,
             took: Duration::ZERO,
         };
         let may_go_on = || desk.state().is_settled();

@@ -134,7 +134,7 @@ impl<O: Output> Output for Driven<O> {
         let Some(topic) = self.topic(message.topic) else {
             return self.inner.message(message, occasion);
         };
-        if self.desk.is_muted(&topic.name) {
+        if self.desk.leaves_out(&topic.name) {
             return Delivery::Dropped;
         }
         let shift = self.shift;

@@ -29,5 +29,6 @@ mod waits;
 pub use desk::{Desk, LONGEST_QUIET};
 pub use driven::{Driven, DrivenTopic};
 pub use governor::Governor;
+pub use muted::MutedTopic;
 pub use place::Place;
 pub use waits::{Drained, Drive, OnMiss, Progress, Trouble, Waiting};

@@ -20,6 +20,8 @@ pub(super) struct Settlement {
 pub(super) struct Dealt {
     /// With how much they have dealt.
     pub(super) stirred: u64,
+    /// Whether one of them has run.
+    pub(super) has_run: bool,
     pub(super) took: Duration,
 }
 
@@ -65,6 +67,7 @@ impl Settlement {
                 let spent = std::mem::take(&mut self.spent);
                 Ok(Waited::Settled(Dealt {
                     stirred: settled.stirred,
+                    has_run: settled.has_run,
                     took: (spent + settled.took).into(),
                 }))
             }

@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) in_hand: InHand,
     pub(super) spread: Spread,
     pub(super) settling: SpanHistogram,
+    /// After how many things that were sent a process under test has run.
+    pub(super) reactions: u64,
     /// Since when the processes have not settled; `None` if they have, or if the run does not wait for that.
     pub(super) unsettled: Option<UnsettledSince>,
     pub(super) missed: Vec<Missed>,

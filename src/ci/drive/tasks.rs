@@ -109,6 +109,7 @@ impl Desk {
         if state.in_hand.is_empty() || !state.lockstep {
             state.settled(dealt.stirred);
             state.settling.add(dealt.took);
+            state.reactions += u64::from(dealt.has_run && self.place().has_begun());
         }
         self.update(&state);
     }
@@ -187,6 +188,7 @@ mod tests {
         let dealt_with = |stirred| {
             desk.settled(&Dealt {
                 stirred,
+                has_run: true,
                 took: Duration::ZERO,
             });
         };

@@ -66,7 +66,7 @@ impl Record {
                 ..Publisher::unknown()
             },
             digest: Digest::new(),
-            tally: Tally::default(),
+            tally: Tally::new(true),
         })
     }
 

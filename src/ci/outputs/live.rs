@@ -32,16 +32,20 @@ pub struct OutputOptions {
     pub record_with_inputs: Option<RecorderOptions>,
     /// Where to look for the definitions of their types, besides asking their nodes.
     pub definitions: Definitions,
+    /// Whether publishers that appear later are new. If not, they may have published before somebody received it, and that is not
+    /// counted as [`OutputTopic::earlier`].
+    pub are_publishers_new: bool,
 }
 
 impl OutputOptions {
-    /// Outputs that are not recorded.
+    /// Outputs of new publishers that are not recorded.
     pub const fn new(topics: Which, definitions: Definitions) -> Self {
         Self {
             topics,
             record: None,
             record_with_inputs: None,
             definitions,
+            are_publishers_new: true,
         }
     }
 }
@@ -152,6 +156,7 @@ impl Outputs {
             record,
             record_with_inputs,
             definitions,
+            are_publishers_new,
         } = options;
         let known = Known::default();
         let start = |options| Recorder::start(options, known.clone());
@@ -159,7 +164,10 @@ impl Outputs {
         let with_inputs = record_with_inputs.map(start).transpose()?;
         let recorders = recorder.iter().chain(&with_inputs);
         let inner = Arc::new(Inner {
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                tally: Tally::new(are_publishers_new),
+                ..State::default()
+            }),
             intakes: recorders.map(Recorder::intake).collect(),
             in_hand: InHand::default(),
             known,

@@ -19,6 +19,7 @@ const MOST_NAMED: usize = 100;
 pub struct Tally {
     topics: HashMap<usize, (Arc<PublishedTopic>, Counts)>,
     publishers: HashMap<(usize, [u8; 16]), (Publisher, u64, Sequence)>,
+    are_publishers_new: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +29,14 @@ struct Counts {
 }
 
 impl Tally {
+    /// Counts what publishers published before it was received, if they are new and were not there at first.
+    pub fn new(are_publishers_new: bool) -> Self {
+        Self {
+            are_publishers_new,
+            ..Self::default()
+        }
+    }
+
     /// Counts a message.
     pub fn add(&mut self, arrival: &Arrival) {
         let number = arrival.topic.number;
@@ -67,7 +76,7 @@ impl Tally {
                 messages: *messages,
                 lost: known.lost(),
                 // One that was there may have published before the run.
-                earlier: if publisher.was_there {
+                earlier: if publisher.was_there || !self.are_publishers_new {
                     0
                 } else {
                     known.earlier()
@@ -113,7 +122,7 @@ mod tests {
             type_hash: None,
             qos: Qos::default(),
         });
-        let mut tally = Tally::default();
+        let mut tally = Tally::new(true);
         for (publisher, sequence) in numbers {
             tally.add(&Arrival {
                 topic: Arc::clone(&topic),

@@ -24,6 +24,8 @@ pub struct Settled {
     pub took: Duration,
     /// How much the processes have dealt with, as [`Settler::settle_all`] counts it.
     pub stirred: u64,
+    /// Whether a thread of the processes has run since the mark. If it never has, they are not those that receive what is sent.
+    pub has_run: bool,
     /// The processes that have ended since the last time: what was sent to them is lost or was their last.
     pub gone: Vec<Gone>,
 }
@@ -123,6 +125,11 @@ impl Settler {
             }
             match step {
                 Step::Settled => {
+                    let mut seen = look.threads.iter().enumerate();
+                    let has_run = seen.any(|(index, seen)| {
+                        let is_own = seen.thread.process == std::process::id();
+                        !is_own && self.settling.has_run(index, seen.thread, seen.ran)
+                    });
                     if is_mark {
                         // A proof is as good a look for it as any other, and this one is made.
                         self.settling.mark(&look);
@@ -131,6 +138,7 @@ impl Settler {
                         looks,
                         took,
                         stirred: dealt_with,
+                        has_run,
                         gone: self.set.take_gone(),
                     });
                 }

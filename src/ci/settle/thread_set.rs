@@ -99,6 +99,24 @@ impl ThreadSet {
         Ok(true)
     }
 
+    /// The processes that are stopped, by a signal or by a debugger: a thread of each.
+    pub fn stopped(&mut self) -> Result<Vec<Named>, LookError> {
+        let look = self.look(How::Proof, &Settling::new())?;
+        let is_stopped = |seen: &&Seen| seen.state == Some(State::Stopped);
+        let mut threads: Vec<_> = look
+            .threads
+            .iter()
+            .filter(is_stopped)
+            .map(|it| it.thread)
+            .collect();
+        threads.sort_unstable_by_key(|it| (it.process, it.thread));
+        threads.dedup_by_key(|it| it.process);
+        Ok(threads
+            .into_iter()
+            .map(|thread| self.name(thread))
+            .collect())
+    }
+
     /// The names of a thread, as they are now if it still exists.
     pub fn name(&self, id: ThreadId) -> Named {
         let current = |thread, last: Option<&String>| {

@@ -1,7 +1,5 @@
 //! [`fold`]: the repetitions of a case become one record, with the rate at which it fails.
 
-use std::collections::BTreeMap;
-
 use super::exit_class::worst_exit;
 use crate::ci::report::{Check, Exit, ExitClass, Kind, Repeated, RunRecord, Verdict};
 
@@ -9,19 +7,10 @@ use crate::ci::report::{Check, Exit, ExitClass, Kind, Repeated, RunRecord, Verdi
 /// the time of all of them, and a check that all have passed, or all have failed, with equal outputs.
 pub fn fold(records: Vec<RunRecord>) -> Option<RunRecord> {
     let worst = worst_exit(records.iter().map(|run| run.exit_code));
-    let mut digests: BTreeMap<&str, u32> = BTreeMap::new();
-    for digest in records.iter().filter_map(|run| run.digest.as_deref()) {
-        *digests.entry(digest).or_default() += 1;
+    let mut repeated = Repeated::default();
+    for record in &records {
+        repeated.add(record);
     }
-    let repeated = Repeated {
-        runs: u32::try_from(records.len()).unwrap_or(u32::MAX),
-        failed: u32::try_from(records.iter().filter(|run| run.exit_code != 0).count())
-            .unwrap_or(u32::MAX),
-        digests: digests
-            .into_iter()
-            .map(|(digest, count)| (digest.to_owned(), count))
-            .collect(),
-    };
     let took_ms = records.iter().map(|run| run.took_ms).sum();
     if records.len() < 2 {
         return records.into_iter().next();
@@ -50,13 +39,17 @@ pub fn verdict_on_failures(worst: u8) -> Verdict {
 fn check(repeated: &Repeated, worst: u8) -> Check {
     let Repeated { runs, failed, .. } = *repeated;
     let name = format!("{runs} repetitions are equal");
-    let rate = f64::from(failed) / f64::from(runs) * 100.0;
+    let rate = f64::from(failed) / f64::from(runs.max(1)) * 100.0;
     let reason = format!("{failed} of {runs} runs failed ({rate:.0} %)");
     let different = repeated.digests.len();
     if verdict_on_failures(worst) == Verdict::Error {
         Check::new(Kind::Repeat, name, Verdict::Error, reason)
     } else if different > 1 {
-        let reason = format!("{reason}; there are {different} different outputs");
+        let differ = format!("{runs} runs have {different} different outputs");
+        let reason = match failed {
+            0 => differ,
+            _ => format!("{reason}; {differ}"),
+        };
         Check::failed(Kind::Repeat, name, reason)
     } else if failed > 0 && failed < runs {
         Check::failed(Kind::Repeat, name, reason)
@@ -68,12 +61,14 @@ fn check(repeated: &Repeated, worst: u8) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ci::report::Ended;
 
     fn run(exit_code: u8, digest: &str, took_ms: f64) -> RunRecord {
         RunRecord {
             exit_code,
             digest: Some(digest.to_owned()),
             took_ms,
+            ended: Ended::Complete,
             ..RunRecord::default()
         }
     }
@@ -112,6 +107,17 @@ mod tests {
         assert_eq!(
             (folded.exit_code, folded.checks[0].verdict),
             (0, Verdict::Passed)
+        );
+        let interrupted = RunRecord {
+            ended: Ended::Interrupted,
+            ..run(130, "b", 1.0)
+        };
+        let repeated = fold(vec![run(0, "a", 1.0), interrupted]).unwrap();
+        assert_eq!(repeated.exit_code, 130);
+        let repeated = repeated.repeated.unwrap();
+        assert_eq!(
+            (repeated.runs, repeated.failed, repeated.digests.len()),
+            (1, 0, 1)
         );
         assert_eq!(fold(vec![run(5, "a", 1.0)]), Some(run(5, "a", 1.0)));
         assert_eq!(fold(Vec::new()), None);

@@ -5,7 +5,9 @@ use std::thread;
 use std::time::Duration as StdDuration;
 
 use bagplay::bag::{Cue, Message, TopicId};
-use bagplay::ci::drive::{Desk, Drained, Drive, Driven, DrivenTopic, Governor, OnMiss, Trouble};
+use bagplay::ci::drive::{
+    Desk, Drained, Drive, Driven, DrivenTopic, Governor, MutedTopic, OnMiss, Trouble,
+};
 use bagplay::ci::gates::{GateRule, Ledger, Limits};
 use bagplay::output::{Delivery, Event, Occasion, Output, Recording};
 use bagplay::player::{Before, ClockOptions, Options, Pace, Player, Report, Source};
@@ -369,9 +371,16 @@ fn a_topic_that_is_muted_is_not_sent_and_no_question() {
     drop(out);
     let mut out = around(Recording(move |_| *count.lock().unwrap() += 1), &desk);
     let message = &messages(&[1000])[0];
-    assert!(desk.mute("/a"), "it was not muted before");
-    assert!(!desk.mute("/a"));
+    assert!(desk.mute("/a", "/other"), "it was not muted before");
+    assert!(!desk.mute("/a", "/third"));
     assert_eq!(out.message(message, Occasion::Due), Delivery::Dropped);
+    let muted = MutedTopic {
+        topic: "/a".to_owned(),
+        node: "/other".to_owned(),
+        since: ros(1000),
+        unsent: 1,
+    };
+    assert_eq!(desk.muted(), [muted]);
     assert_eq!(*sent.lock().unwrap(), 0);
     assert_eq!(desk.progress().tallies[0].asked, 0);
     assert!(player.gates().closed().is_open());

@@ -122,6 +122,7 @@ fn start(
         record_with_inputs: None,
         record: file.map(RecorderOptions::new),
         definitions,
+        are_publishers_new: true,
     };
     let position = Arc::clone(position);
     let at = move || Some(Time::from_nanos(position.load(Ordering::SeqCst)));
@@ -220,6 +221,7 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         record: Some(RecorderOptions::new(&alone)),
         record_with_inputs: Some(RecorderOptions::new(&both)),
         definitions: Definitions::new([&topic.topic], AmentIndex::default()),
+        are_publishers_new: true,
     };
     let on_arrival = move |_: &Arrival, stamp| tell.send(stamp).unwrap();
     let outputs = Outputs::start(
@@ -330,6 +332,7 @@ fn outputs_that_wait_for_the_disk_are_in_hand_and_hold_no_lock() {
                 ..RecorderOptions::new(&path)
             }),
             definitions,
+            are_publishers_new: true,
         };
         let on_arrival = move |arrival: &Arrival, _| tell.send(arrival.sequence).unwrap();
         Outputs::start(&pair.observer, options, || Some(Time::ZERO), on_arrival).unwrap()

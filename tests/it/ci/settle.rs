@@ -20,6 +20,7 @@ fn round(settler: &mut Settler, program: &mut Program, message: u8) -> Settled {
     program.send(message);
     let settled = settler.settle(PATIENCE).unwrap();
     assert_eq!(program.answer(), Some(message), "{settled:?}");
+    assert!(settled.has_run);
     settled
 }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use anyhow::Context;
 use bagplay::bag::Bag;
 use bagplay::ci::child::{Child, ChildEnd, Program};
-use bagplay::ci::drive::{Desk, Governor, Progress, Waiting};
+use bagplay::ci::drive::{Desk, Governor, MutedTopic, Progress, Waiting};
 use bagplay::ci::outputs::{Outputs, OutputsEnd, PlayedTopic, RecordInputs};
 use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord};
 use bagplay::ci::settle::Unprompted;
-use bagplay::cli::{Ending, Exit, Plan, PlayArgs, plural};
+use bagplay::cli::{Ending, Exit, Plan, PlayArgs, count, plural};
 use bagplay::player::Report;
+use bagplay::untrusted::Foreign;
 use bagplay::wire::Subscribed;
 
 use super::begin::pacing;
@@ -50,6 +51,8 @@ pub(super) struct Happened {
     pub(super) reset: Option<Check>,
     /// Nodes that do not get a topic, because they have another definition of its type, in sentences.
     pub(super) mismatches: Vec<String>,
+    /// The topics that were not played any more, because another node began to publish them.
+    pub(super) muted: Vec<MutedTopic>,
     pub(super) ended: Ended,
     /// Why it ended early, in a sentence.
     pub(super) reason: Option<String>,
@@ -68,6 +71,54 @@ impl Happened {
 
     pub(super) fn has_played_nothing(&self) -> bool {
         self.inputs.iter().all(|input| input.messages == 0)
+    }
+
+    /// Whether the run was in lockstep with processes that did not run after anything that was sent.
+    pub(super) fn is_unnoticed(&self) -> bool {
+        let progress = &self.progress;
+        progress.settling.count() > 0 && progress.reactions == 0
+    }
+
+    /// The topics of which only a part was played, because another node began to publish them: a sentence for each. What the
+    /// program under test received of them depends on when that was.
+    pub(super) fn cut_short(&self) -> Vec<String> {
+        let sent = |topic: &str| {
+            let input = self.inputs.iter().find(|input| input.topic == topic);
+            input.map_or(0, |input| input.messages)
+        };
+        let muted = self.muted.iter().map(|muted| (muted, sent(&muted.topic)));
+        let in_part = muted.filter(|(muted, sent)| *sent > 0 && muted.unsent > 0);
+        let sentence = |(muted, sent): (&MutedTopic, u64)| {
+            let MutedTopic {
+                topic,
+                node,
+                since,
+                unsent,
+            } = muted;
+            let (unsent, sent, node) = (count(*unsent), count(sent), Foreign::text(node));
+            format!(
+                "{unsent} messages of {topic} were not played after {sent} that were, because {node} began to publish it at \
+                 {since}"
+            )
+        };
+        in_part.map(sentence).collect()
+    }
+
+    /// The topics that were not played at all, because another node began to publish them first: a sentence for each.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let is_sent = |topic: &str| {
+            let mut inputs = self.inputs.iter();
+            inputs.any(|input| input.topic == topic && input.messages > 0)
+        };
+        let muted = self.muted.iter().filter(|muted| !is_sent(&muted.topic));
+        let sentence = |muted: &MutedTopic| {
+            format!(
+                "{} is not played, because {} publishes it",
+                muted.topic,
+                Foreign::text(&muted.node)
+            )
+        };
+        muted.map(sentence).collect()
     }
 }
 
@@ -194,6 +245,7 @@ impl Rest<'_> {
             system,
             reset: self.reset,
             mismatches: self.mismatches,
+            muted: desk.muted(),
             ended: end.ended,
             reason: end.reason,
             notes: self.notes,

@@ -112,7 +112,7 @@ impl RunRecord {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Repeated {
-    /// How many runs there were.
+    /// How many runs there were, without one that was interrupted: it is no failure.
     pub runs: u32,
     /// How many of them did not end with exit code 0.
     pub failed: u32,
@@ -121,8 +121,11 @@ pub struct Repeated {
 }
 
 impl Repeated {
-    /// Adds a run.
+    /// Adds a run, unless it was interrupted.
     pub fn add(&mut self, run: &RunRecord) {
+        if run.ended == Ended::Interrupted {
+            return;
+        }
         self.runs += 1;
         self.failed += u32::from(run.exit_code != 0);
         if let Some(digest) = &run.digest {

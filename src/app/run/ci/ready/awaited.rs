@@ -8,7 +8,7 @@ use bagplay::ci::child::ChildExit;
 use bagplay::ci::drive::Trouble;
 use bagplay::ci::gates::Trigger;
 use bagplay::ci::outputs::Outputs;
-use bagplay::ci::settle::{Idle, Processes, Unprompted};
+use bagplay::ci::settle::{Idle, Named, Processes, ThreadSet, Unprompted};
 use bagplay::cli::{Ending, Exit, Plan, PlayArgs};
 use bagplay::time::Duration;
 use bagplay::untrusted::Foreign;
@@ -56,6 +56,22 @@ pub(super) struct With<'a> {
     pub(super) time_limit: &'a TimeLimit,
     pub(super) signals: &'a Receiver<Exit>,
     pub(super) ended: &'a Receiver<ChildExit>,
+}
+
+impl With<'_> {
+    /// What is missing, and the processes under test that are stopped: they cannot join.
+    fn explained(&self, missing: String) -> String {
+        let set = self.processes.clone();
+        let set = set.and_then(|them| ThreadSet::new(them, &[]).ok());
+        // Where threads cannot be read, none is reported.
+        let stopped = set.and_then(|mut set| set.stopped().ok());
+        let named = |one: Named| {
+            let name = Foreign::text(&one.process).to_string();
+            format!("; process {} ({name}) is stopped", one.id.process)
+        };
+        let stopped = stopped.unwrap_or_default().into_iter().map(named);
+        missing + &stopped.collect::<String>()
+    }
 }
 
 /// Why a run does not begin.
@@ -150,12 +166,12 @@ impl Awaited {
                     _ if !with.network.path().is_up => Err(NotReady::Pathless),
                     // Those that are named are there.
                     true if is_named => Ok(Vec::new()),
-                    _ => Err(NotReady::Missing(missing)),
+                    _ => Err(NotReady::Missing(with.explained(missing))),
                 };
             }
             select! {
                 recv(with.signals) -> exit => {
-                    let missing = if has_all { JUST_JOINED.to_owned() } else { missing };
+                    let missing = if has_all { JUST_JOINED.to_owned() } else { with.explained(missing) };
                     let exit = exit.unwrap_or(Exit::Interrupted);
                     return Err(NotReady::Interrupted(exit, Some(missing)));
                 }
@@ -163,7 +179,7 @@ impl Awaited {
                     return Err(NotReady::Ended(exit));
                 },
                 recv(time_is_up) -> _ => {
-                    let missing = if has_all { JUST_JOINED.to_owned() } else { missing };
+                    let missing = if has_all { JUST_JOINED.to_owned() } else { with.explained(missing) };
                     return Err(NotReady::TooLong(with.time_limit.span(), missing));
                 }
                 default(LOOK) => {}

@@ -134,6 +134,12 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
         (Ending::End, _) if happened.has_played_nothing() => {
             check(Verdict::Error, "no message was played".into())
         }
+        // On an isolated network, only the program under test can have done that.
+        (Ending::End, _) if !happened.cut_short().is_empty() && !args.ci.isolated => {
+            let hint = "hint: name it as an output (--record-topics), or keep other nodes away (--isolated)";
+            let reason = format!("{}; {hint}", happened.cut_short().join("; "));
+            check(Verdict::Error, reason)
+        }
         (Ending::End, _) => match unsent(happened) {
             Some(unsent) if args.time.strict => {
                 check(Verdict::Error, format!("{unsent} (--strict)"))
@@ -160,6 +166,10 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
     }
 }
 
+/// Nodes subscribe, but they are not in the processes under test.
+pub(super) const UNNOTICED: &str = "no process under test ran after anything that was sent: those are not the processes that \
+    receive it";
+
 /// With `--strict`: the check that the messages have reached the nodes. `None` if they have.
 fn of_nodes(args: &PlayArgs, happened: &Happened) -> Option<Check> {
     if !args.time.strict || happened.ended.how != Ending::End {
@@ -172,6 +182,7 @@ fn of_nodes(args: &PlayArgs, happened: &Happened) -> Option<Check> {
         [only] => only.clone(),
         [first, more @ ..] => format!("{first}; and {} more", more.len()),
         [] if has_none => no_subscriber.to_owned(),
+        [] if happened.is_unnoticed() => UNNOTICED.to_owned(),
         [] => return None,
     };
     let reason = format!("{reason} (--strict)");

@@ -16,7 +16,7 @@ use bagplay::cli::{Ending, PlayArgs};
 use bagplay::untrusted::Foreign;
 use bagplay::wire::zenoh_version;
 
-use super::checks::{EVERYTHING, checks};
+use super::checks::{EVERYTHING, UNNOTICED, checks};
 use crate::app::failure::{Failure, plain};
 use crate::app::run::ci::happened::Happened;
 use crate::app::run::ci::held::System;
@@ -81,6 +81,8 @@ pub(in crate::app::run::ci) fn record(
     notes.extend(unprompted.iter().map(ToString::to_string));
     let rules_and_tallies = args.ci.gate.iter().zip(&happened.progress.tallies);
     notes.extend(rules_and_tallies.filter_map(|(rule, tally)| too_many(rule, tally, happened)));
+    notes.extend(happened.left_out());
+    notes.extend(happened.cut_short());
     notes.extend(nothing_tested(happened));
     notes.extend(happened.mismatches.iter().cloned());
     let recorded = happened.outputs.recorded.as_ref();
@@ -228,6 +230,8 @@ fn nothing_tested(happened: &Happened) -> Vec<String> {
         .all(|input| input.subscribers.is_empty())
     {
         notes.push("no node subscribes to a topic that was played".to_owned());
+    } else if happened.is_unnoticed() {
+        notes.push(UNNOTICED.to_owned());
     }
     if happened
         .outputs

@@ -57,7 +57,8 @@ impl Repetitions {
             });
         }
         self.repeated.add(&record);
-        if record.exit_code != 0 && self.first_failure.is_none() {
+        let has_failed = record.exit_code != 0 && record.ended != Ended::Interrupted;
+        if has_failed && self.first_failure.is_none() {
             let sentence = Outcome::of(&record).sentence;
             self.first_failure = Some((record.repetition, sentence));
         }
@@ -187,7 +188,8 @@ mod tests {
         let record = all.finish(None, |runs, _| assert_eq!(runs.runs().len(), 1));
         assert_eq!(record.exit_code, 130);
         assert_eq!(Outcome::of(&record).overall, Overall::Interrupted);
-        assert_eq!(record.repeated.unwrap().failed, 2);
+        let repeated = record.repeated.unwrap();
+        assert_eq!((repeated.runs, repeated.failed), (2, 1));
     }
 
     #[test]
