@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use super::values::{parse_node, parse_topic};
 use super::when::parse_span;
 use crate::ci::drive::OnMiss;
 use crate::ci::gates::GateRule;
@@ -99,10 +100,10 @@ pub struct CiArgs {
     #[arg(long, hide_short_help = true)]
     pub record_inputs: bool,
     /// Begin when these nodes have joined
-    #[arg(long, value_name = "NODE", hide_short_help = true)]
+    #[arg(long, value_name = "NODE", value_parser = parse_node, hide_short_help = true)]
     pub wait_for_nodes: Vec<String>,
     /// Record these topics only
-    #[arg(long, value_name = "TOPIC", hide_short_help = true)]
+    #[arg(long, value_name = "TOPIC", value_parser = parse_topic, hide_short_help = true)]
     pub record_topics: Vec<String>,
     /// Check what CMD publishes by a file of expectations
     #[arg(long, value_name = "FILE")]

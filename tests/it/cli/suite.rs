@@ -271,6 +271,28 @@ fn what_is_no_suite_is_a_usage_error() {
     place.suite(&[]).assert().code(2).stderr(contains(
         "suite/bad.toml:2:1: there is no key `lockstepp`; is `lockstep` meant?",
     ));
+    for (line, place_and_reason) in [
+        ("rate = 'fast'", ":2:8: invalid value 'fast' for '--rate"),
+        ("clock = -1", ":2:9: invalid value '-1' for '--clock"),
+        (
+            "clock-topics = '/a'\ngate = ['/a']",
+            ":3:8: invalid value '/a' for '--gate",
+        ),
+        (
+            "record-topics = ['/a b']",
+            ":2:17: invalid value '/a b' for '--record-topics",
+        ),
+        ("rate = 1\nrate = 2", ":3:1: duplicate key `rate`"),
+    ] {
+        fs::write(place.file("suite/bad.toml"), format!("bags = 'x'\n{line}")).unwrap();
+        let said = format!("suite/bad.toml{place_and_reason}");
+        let file = place.file("suite/bad.toml");
+        for words in [&["suite"][..], &["suite", "--list"], &["--scenario"]] {
+            let mut play = play();
+            let refused = play.args(words).arg(&file).assert().code(2);
+            refused.stdout("").stderr(contains(said.as_str()));
+        }
+    }
     fs::write(
         place.file("suite/bad.toml"),
         "bags = 'x'\ngolden = 'none.mcap'",

@@ -50,13 +50,7 @@ pub(crate) fn command_line(
         let file = file.to_owned();
         cli.play.ci.read_from = Some(FromScenario { file, words });
     }
-    cli.map_err(|error| {
-        let text = error.to_string();
-        let reason = text.lines().next().unwrap_or_default();
-        let reason = reason.trim_start_matches("error: ");
-        let file = Foreign::path(file);
-        Failure::new(Exit::Usage, anyhow!("{file}: {}", Foreign::text(reason)))
-    })
+    cli.map_err(|error| Failure::new(Exit::Usage, case.refused(&error.to_string())))
 }
 
 #[cfg(test)]

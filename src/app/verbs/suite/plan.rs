@@ -147,12 +147,7 @@ impl ShardPlan {
             let words = runner.words(case);
             let words = [OsString::from("play")].into_iter().chain(words);
             if let Err(error) = Cli::read(words) {
-                let text = error.to_string();
-                let reason = text.lines().next().unwrap_or_default();
-                let reason = reason.trim_start_matches("error: ");
-                let (file, name) = (Foreign::path(&case.scenario), Foreign::text(&case.name));
-                let error = anyhow!("{file}: {name}: {}", Foreign::text(reason));
-                return Err(Failure::new(Exit::Usage, error));
+                return Err(Failure::new(Exit::Usage, case.refused(&error.to_string())));
             }
         }
         Ok(())

@@ -25,13 +25,13 @@ pub(super) fn run(
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
     let plan = ShardPlan::new(args)?;
-    if args.list {
-        plan.print(output.format)?;
-        return Ok(Exit::Done);
-    }
     let runner = runner(args)?;
     if args.runner.is_none() {
         plan.check_words(&runner)?;
+    }
+    if args.list {
+        plan.print(output.format)?;
+        return Ok(Exit::Done);
     }
     let reports = ReportTargets::of(&args.reports)?;
     let cases = plan.own_cases();

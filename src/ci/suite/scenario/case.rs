@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::error::ScenarioError;
 use crate::ci::judge::compare::Rules;
 use crate::time::Duration;
 
@@ -41,6 +42,8 @@ pub(super) struct Flag {
     pub(super) name: &'static str,
     pub(super) value: Option<OsString>,
     pub(super) role: Role,
+    /// Line and column of its value in the file of the scenario, from 1.
+    pub(super) place: (usize, usize),
 }
 
 /// What the value of a flag is.
@@ -110,6 +113,19 @@ impl Case {
     pub fn system(&self) -> Option<(Vec<OsString>, Option<&OsString>)> {
         let grace = self.values("grace").next();
         self.stays.then(|| (self.program(), grace))
+    }
+
+    /// The error that the words of this case are refused: the first line of `reason`, with the place of the flag that it names.
+    pub fn refused(&self, reason: &str) -> ScenarioError {
+        let reason = reason.lines().next().unwrap_or_default();
+        let reason = reason.trim_start_matches("error: ");
+        let is_named = |flag: &&Flag| {
+            let name = format!("'--{}", flag.name);
+            let is_end = |rest: &str| rest.starts_with([' ', '\'']);
+            reason.split(&name).skip(1).any(is_end)
+        };
+        let place = self.flags.iter().find(is_named).map(|flag| flag.place);
+        ScenarioError::new(&self.scenario, place, reason)
     }
 
     /// Whether the scenario has this flag.

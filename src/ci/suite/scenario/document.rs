@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::case::{Case, Flag, Role};
 use super::environment::Environment;
-use super::error::ScenarioError;
+use super::error::{ScenarioError, place};
 use super::keys::{Key, NOT_KEYS, OwnKey, Shape, find, nearest};
 use super::matrix::Matrix;
 use super::span::parse_span;
@@ -57,7 +57,11 @@ impl Scenario {
         let at = |(span, reason): Refused| ScenarioError::at(file, text, &span, &reason);
         let root = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or_default();
-            at((span, error.message().to_owned()))
+            let reason = match error.message() {
+                "duplicate key" => format!("duplicate key `{}`", &text[span.clone()]),
+                reason => reason.to_owned(),
+            };
+            at((span, reason))
         })?;
         let entries = entries(root.get_ref()).map_err(at)?;
         if !entries.has("bags") {
@@ -76,7 +80,7 @@ impl Scenario {
         let mut own_name = name.to_owned();
         for combination in matrix.combinations() {
             let mut parameters = matrix.parameters(&combination, &mut used);
-            let mut draft = Draft::new(file, folder, name);
+            let mut draft = Draft::new((file, text), folder, name);
             for (key, span, value) in &entries.values {
                 let refuse = |reason: String| at((span.clone(), reason));
                 let value = value.filled(&mut parameters).map_err(refuse)?;
@@ -181,12 +185,13 @@ fn unknown(name: &str) -> String {
 
 /// A case that is being put together.
 struct Draft<'a> {
+    text: &'a str,
     folder: &'a Path,
     case: Case,
 }
 
 impl<'a> Draft<'a> {
-    fn new(file: &Path, folder: &'a Path, name: &str) -> Self {
+    fn new((file, text): (&Path, &'a str), folder: &'a Path, name: &str) -> Self {
         let case = Case {
             name: name.to_owned(),
             scenario: file.to_owned(),
@@ -201,7 +206,7 @@ impl<'a> Draft<'a> {
             flags: Vec::new(),
             off: BTreeSet::new(),
         };
-        Self { folder, case }
+        Self { text, folder, case }
     }
 
     fn set(&mut self, key: &'static Key, span: &Range<usize>, value: Value) -> Result<(), Refused> {
@@ -218,7 +223,7 @@ impl<'a> Draft<'a> {
         let texts = match value {
             Value::One(Scalar::Switch(is_on)) if is_optional => {
                 if is_on {
-                    self.flag(key, None);
+                    self.flag(key, span, None);
                 } else {
                     self.case.off.insert(key.name);
                 }
@@ -252,18 +257,23 @@ impl<'a> Draft<'a> {
             };
             return Err((span.clone(), format!("`{}`: {why}", key.name)));
         }
-        self.take(key, texts)
+        self.take(key, span, texts)
             .map_err(|reason| (span.clone(), reason))
     }
 
-    fn take(&mut self, key: &'static Key, mut texts: Vec<String>) -> Result<(), String> {
+    fn take(
+        &mut self,
+        key: &'static Key,
+        span: &Range<usize>,
+        mut texts: Vec<String>,
+    ) -> Result<(), String> {
         let Some(own) = key.own else {
             for text in texts {
                 let value = match key.shape {
                     Shape::File | Shape::Files => in_folder(self.folder, &text).into(),
                     _ => text.into(),
                 };
-                self.flag(key, Some(value));
+                self.flag(key, span, Some(value));
             }
             return Ok(());
         };
@@ -306,8 +316,9 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn flag(&mut self, key: &'static Key, value: Option<OsString>) {
+    fn flag(&mut self, key: &'static Key, span: &Range<usize>, value: Option<OsString>) {
         self.case.flags.push(Flag {
+            place: place(self.text, span),
             name: key.name,
             value,
             role: match key.shape {

@@ -40,13 +40,22 @@ impl ScenarioError {
 
     /// A place in the file is meant.
     pub(super) fn at(file: &Path, text: &str, span: &Range<usize>, reason: &str) -> Self {
-        let before = text.get(..span.start).unwrap_or(text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default();
+        Self::new(file, Some(place(text, span)), reason)
+    }
+
+    pub(super) fn new(file: &Path, place: Option<(usize, usize)>, reason: &str) -> Self {
         Self {
             file: file.to_owned(),
-            place: Some((line, column.chars().count() + 1)),
+            place,
             reason: Foreign::text(reason).at_most(1000).to_string(),
         }
     }
+}
+
+/// Line and column of the beginning of a span, in characters from 1.
+pub(super) fn place(text: &str, span: &Range<usize>) -> (usize, usize) {
+    let before = text.get(..span.start).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default();
+    (line, column.chars().count() + 1)
 }
