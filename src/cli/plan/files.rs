@@ -34,7 +34,15 @@ pub fn check_written(args: &PlayArgs, recordings: &[FileSummary]) -> Result<(), 
     let named = |file: &FileSummary| format!("the recording {}", file.name);
     let recordings = recordings.iter();
     let recordings = recordings.map(|file| (OsString::from(&file.identity), named(file)));
-    let mut known: Vec<(OsString, String)> = recordings.collect();
+    // Those that could not be opened, too.
+    let given = args.bags.iter();
+    let given = given.map(|bag| {
+        (
+            identity(bag),
+            format!("the recording {}", Foreign::path(bag)),
+        )
+    });
+    let mut known: Vec<(OsString, String)> = recordings.chain(given).collect();
     for (flag, file) in read(args) {
         known.push((identity(&file), format!("the file of {flag}")));
     }

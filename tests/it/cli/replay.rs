@@ -278,6 +278,32 @@ fn a_report_that_cannot_be_written_is_an_error_before_the_run() {
 }
 
 #[test]
+fn what_cannot_be_read_is_in_the_reports_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let junk = dir.path().join("junk.mcap");
+    fs::write(&junk, "no recording").unwrap();
+    let bag = demo();
+    for (bag, more, code) in [(&junk, &[][..], 3), (&bag, &["--golden", "junk.mcap"], 1)] {
+        let reports = ["--report", "report.json", "--junit", "junit.xml"];
+        let run = run(dir.path(), bag, &[&reports[..], more].concat());
+        run.code(code).stderr(contains("junk.mcap"));
+        let report = json(&fs::read(dir.path().join("report.json")).unwrap());
+        assert_eq!(report["exit_code"], code);
+        assert_eq!(report["checks"][0]["name"], "the run begins");
+        let junit = fs::read_to_string(dir.path().join("junit.xml")).unwrap();
+        assert!(
+            junit.contains("errors=\"1\"") && junit.contains("junk.mcap"),
+            "{junit}"
+        );
+        for file in ["report.json", "junit.xml"] {
+            fs::remove_file(dir.path().join(file)).unwrap();
+        }
+    }
+    run(dir.path(), &junk, &["--report", "junk.mcap"]).code(3);
+    assert_eq!(fs::read_to_string(&junk).unwrap(), "no recording");
+}
+
+#[test]
 fn a_report_goes_through_a_pipe_to_its_reader() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pipe");

@@ -26,7 +26,7 @@ use happened::Happened;
 use held::System;
 use once::play_once;
 use result::judges::Judges;
-use result::record::{Span, name, record, record_of_failure};
+use result::record::{Span, name, record, record_of_failure, record_of_unread};
 use result::repetitions::Repetitions;
 use result::reports::Results;
 use result::{checks, judges};
@@ -38,8 +38,11 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
-    let judges = Judges::read(args)?;
-    let (bag, plan) = prepare(args, log_target)?;
+    let read = Judges::read(args).and_then(|judges| Ok((judges, prepare(args, log_target)?)));
+    let (judges, (bag, plan)) = match read {
+        Ok(read) => read,
+        Err(failure) => return Err(report_unread(args, failure)),
+    };
     begin::check_processes(args)?;
     check_written(args, bag.files()).or_exit(Exit::Usage)?;
     let results = Results::of(args)?;
@@ -92,6 +95,20 @@ pub(crate) fn run(
         written => written?,
     }
     Ok(exit)
+}
+
+/// Writes the reports of a run that cannot read what it needs. A command line that is wrong has none. Returns the failure.
+fn report_unread(args: &PlayArgs, failure: Failure) -> Failure {
+    // A report must not replace a recording that cannot be read.
+    if failure.exit == Exit::Usage || check_written(args, &[]).is_err() {
+        return failure;
+    }
+    let record = record_of_unread(args, &failure);
+    let written = Results::of(args).and_then(|results| results.report(&record));
+    if let Err(unwritten) = written {
+        tracing::error!("{:#}", unwritten.error);
+    }
+    failure
 }
 
 /// Plays once, and judges what happened. One of several runs has a folder in that of all.

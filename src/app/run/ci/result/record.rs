@@ -162,23 +162,43 @@ pub(in crate::app::run::ci) fn record_of_failure(
     }
 }
 
+/// The record of a run that could not read a recording or a reference.
+pub(in crate::app::run::ci) fn record_of_unread(args: &PlayArgs, failure: &Failure) -> RunRecord {
+    let why = plain(&format!("{:#}", failure.error));
+    let code = failure.exit.code();
+    let RunRecord { checks, ended, .. } = RunRecord::not_run("", "the run begins", why, code);
+    RunRecord {
+        checks,
+        ended,
+        exit_code: code,
+        ..invocation(args, (Span::begin(), 1))
+    }
+}
+
 /// What is known of a run before it begins.
-fn basis(setup: &Setup<'_>, (span, repetition): (Span, u32)) -> RunRecord {
+fn basis(setup: &Setup<'_>, span: (Span, u32)) -> RunRecord {
+    RunRecord {
+        recordings: setup.recordings(),
+        read_files: setup.read_files(),
+        ..invocation(setup.args, span)
+    }
+}
+
+/// By which words a run was started, and where.
+fn invocation(args: &PlayArgs, (span, repetition): (Span, u32)) -> RunRecord {
     let command_line = texts(std::env::args_os());
     RunRecord {
-        name: name(setup.args),
+        name: name(args),
         repetition,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         host: host(),
-        effective_command_line: match &setup.args.ci.read_from {
+        effective_command_line: match &args.ci.read_from {
             Some(from) => texts(from.words.iter().cloned()),
             None => command_line.clone(),
         },
         command_line,
         versions: versions(),
         began_unix_ns: span.unix_ns(),
-        recordings: setup.recordings(),
-        read_files: setup.read_files(),
         ..RunRecord::default()
     }
 }

@@ -53,6 +53,14 @@ impl Results {
         }
     }
 
+    /// Writes the reports.
+    ///
+    /// # Errors
+    /// The first one that failed; the others have been written.
+    pub(in crate::app::run::ci) fn report(&self, record: &RunRecord) -> Result<(), Failure> {
+        self.reports.write(std::slice::from_ref(record), record)
+    }
+
     /// Writes the reports, and prints the verdict.
     ///
     /// # Errors
@@ -63,7 +71,7 @@ impl Results {
         record: &RunRecord,
     ) -> Result<(), Failure> {
         let records = std::slice::from_ref(record);
-        let written = self.reports.write(records, record);
+        let written = self.report(record);
         match output.format {
             Format::Json => stdout::json(record)?,
             Format::Text => {
