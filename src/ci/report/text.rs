@@ -208,13 +208,10 @@ fn traffic(run: &RunRecord) -> String {
         let publishers = plural(run.unreceived.len(), "publisher");
         let _ = write!(text, ", {publishers} not received");
     }
-    let _ = write!(
-        text,
-        ", paced by {}, in {}",
-        run.pacing.word(),
-        millis(run.took_ms)
-    );
-    text
+    if sent > 0 {
+        let _ = write!(text, ", paced by {}", run.pacing.word());
+    }
+    text + ", in " + &millis(run.took_ms)
 }
 
 fn line_of_gate(gate: &GateRecord) -> String {
@@ -233,5 +230,9 @@ fn line_of_gate(gate: &GateRecord) -> String {
     if gate.wrong_stamps > 0 {
         let _ = write!(text, ", {} with a wrong stamp", count(gate.wrong_stamps));
     }
-    text + ", " + &distribution(&gate.latency)
+    if gate.answered > 0 {
+        text += ", ";
+        text += &distribution(&gate.latency);
+    }
+    text
 }
