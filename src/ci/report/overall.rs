@@ -99,13 +99,23 @@ pub(super) fn severity(run: &RunRecord) -> (ExitClass, u8, bool) {
     (class, within, verdict(run) != Overall::Passed)
 }
 
-fn exit_among_others(run: &RunRecord) -> Exit {
+/// What became of one of several runs, in one word. One that was left out because another had failed was skipped.
+pub(super) fn word_among_others(run: &RunRecord) -> &'static str {
+    if run.exit_code == 0 && is_left_out(run) {
+        "skipped"
+    } else {
+        verdict(run).word()
+    }
+}
+
+fn is_left_out(run: &RunRecord) -> bool {
     let has = |verdict| run.checks.iter().any(|check| check.verdict == verdict);
-    let is_left_out = run.ended == Ended::Failed
-        && has(Verdict::Skipped)
-        && !has(Verdict::Error)
-        && !has(Verdict::Failed);
-    Exit::of(if run.exit_code != 0 || is_left_out {
+    let is_undecided = has(Verdict::Error) || has(Verdict::Failed);
+    run.ended == Ended::Failed && has(Verdict::Skipped) && !is_undecided
+}
+
+fn exit_among_others(run: &RunRecord) -> Exit {
+    Exit::of(if run.exit_code != 0 || is_left_out(run) {
         run.exit_code
     } else {
         code(verdict(run), culprit(run).map(|check| check.kind))

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, repetitions, severity, title, verdict};
+use super::overall::{Outcome, Overall, repetitions, severity, title, verdict, word_among_others};
 use super::record::{ChildRecord, GateRecord, Reported, RunRecord};
 use super::units::{count, distribution, millis, plural, shortened, shown, total};
 
@@ -142,7 +142,7 @@ fn of_suite(reported: Reported<'_>) -> String {
         };
         format!(
             "  {} {}: {}{folder}",
-            outcome.overall.word(),
+            word_among_others(run),
             title(run),
             outcome.sentence
         )

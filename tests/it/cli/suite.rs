@@ -518,7 +518,8 @@ fn the_suite_stops_at_a_failure() {
         .code(5)
         .stderr(contains(
             "1 case not run: another case has failed (--fail-fast)",
-        ));
+        ))
+        .stdout(contains("\n  skipped b: "));
     assert_eq!(names(&place.file("r.json")), ["a", "b"]);
 }
 

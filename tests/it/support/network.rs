@@ -330,6 +330,7 @@ fn players(
 
 /// Waits until two players have a direct link to each other, besides that to the router at `endpoint`. While it is made,
 /// a query to the other can be lost.
+#[cfg(feature = "ci")]
 pub(crate) fn wait_for_direct_link(endpoint: &str) {
     let is_linked = |player: &serde_json::Value| {
         let sessions = player["sessions"].as_array().expect("a list of sessions");
