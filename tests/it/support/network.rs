@@ -341,6 +341,16 @@ pub(crate) fn wait_for_direct_link(endpoint: &str) {
     });
 }
 
+/// The session, when it has a link. What it declares while the link is made can be lost.
+fn linked(session: zenoh::Session) -> zenoh::Session {
+    until("a link", || {
+        let info = session.info();
+        let peers = info.peers_zid().wait().count();
+        peers + info.routers_zid().wait().count() > 0
+    });
+    session
+}
+
 /// TCP connections through a pipe that can hold back data of the far side, as if its reader were frozen.
 pub(crate) struct Pipe {
     /// The near ends.
@@ -399,7 +409,7 @@ impl Pipe {
             ("scouting/gossip/enabled", "false"),
             ("transport/link/tx/lease", lease),
         ];
-        node(mode, "", &settings)
+        linked(node(mode, "", &settings))
     }
 
     /// The same, a peer.
@@ -415,7 +425,7 @@ impl Pipe {
             ("scouting/gossip/enabled", "false"),
             ("adminspace/enabled", "true"),
         ];
-        node("\"peer\"", "", &settings)
+        linked(node("\"peer\"", "", &settings))
     }
 
     /// Holds back data of the far side, as long as the pipe lives.
