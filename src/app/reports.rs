@@ -44,7 +44,7 @@ enum Way {
     Beside(PathBuf),
     /// In its place, because the folder takes no other file.
     InPlace,
-    /// It is a device or a pipe (`/dev/stdout`), and is open from the beginning: a pipe has a reader, and keeps it.
+    /// A device or a pipe (`/dev/stdout`). It is opened before the run, because a pipe needs a reader.
     Open(File),
 }
 
@@ -183,7 +183,7 @@ fn find(file: &Path) -> io::Result<Target> {
     };
     let way = match fs::metadata(&path) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(found) if !found.is_file() => Way::Open(open_device(&path)?),
+        Ok(found) if !found.is_file() => Way::Open(open_device(&path, &found)?),
         _ => match beside(&folder) {
             Ok(_) => Way::Beside(folder),
             Err(error) => match OpenOptions::new().write(true).open(&path) {
@@ -196,44 +196,38 @@ fn find(file: &Path) -> io::Result<Target> {
 }
 
 /// Opens a device or a pipe. A pipe that nobody reads is an error: to wait for a reader could take forever.
-fn open_device(path: &Path) -> io::Result<File> {
+fn open_device(path: &Path, about: &fs::Metadata) -> io::Result<File> {
     #[cfg(unix)]
     {
+        use std::os::unix::fs::FileTypeExt as _;
+
         use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = open(path, flags | OFlags::NONBLOCK, Mode::empty());
         let opened = opened.map_err(|error| {
-            if error == rustix::io::Errno::NXIO {
+            if error == rustix::io::Errno::NXIO && about.file_type().is_fifo() {
                 io::Error::other("nobody reads this pipe; hint: start its reader first")
             } else {
                 error.into()
             }
         })?;
-        // A reader that is slow gets all of it.
+        // From here on, a write waits for a slow reader.
         fcntl_setfl(&opened, OFlags::empty())?;
         Ok(opened.into())
     }
     #[cfg(not(unix))]
-    OpenOptions::new().write(true).open(path)
+    {
+        let _ = about;
+        OpenOptions::new().write(true).open(path)
+    }
 }
 
+/// A temporary file. An error of the system does not name it.
 fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".report-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // The umask of the user is applied to this. By default nobody else could read the file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(without_path)
-}
-
-/// The error alone: the name of a temporary file says nothing to the user.
-fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or(error, io::Error::from_raw_os_error)
+    // With the permissions that the umask of the user leaves: by default nobody else could read the file.
+    builder.make_in(folder, |path| File::create_new(path))
 }
 
 fn replace(

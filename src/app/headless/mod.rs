@@ -40,7 +40,7 @@ pub(crate) fn watch<O>(
             }
             recv(events) -> event => {
                 let mut happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
-                under_test.close_loops(&mut happened);
+                under_test.close_loops(&mut happened, run.network);
                 under_test.note_mismatches(&happened, |event| run.hints.event(event));
                 supervisor.take(&happened);
             }

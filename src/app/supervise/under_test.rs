@@ -88,9 +88,24 @@ impl Default for UnderTest {
 }
 
 impl UnderTest {
+    /// Topics that other nodes publish are not sent. To be called immediately before anything is sent: what is found later was
+    /// played in part.
+    pub(crate) fn mute_published(&self, network: &Network) {
+        let Some(desk) = &self.desk else {
+            return;
+        };
+        for topic in &self.played {
+            if let Some(node) = network.publisher(topic)
+                && desk.mute(topic, &node).is_some()
+            {
+                tracing::warn!("{topic} is not played, because {node} publishes it");
+            }
+        }
+    }
+
     /// Topics that another node begins to publish are not sent any more: their subscribers would receive both. Takes the
     /// events that say so.
-    pub(crate) fn close_loops(&self, events: &mut Vec<WireEvent>) {
+    pub(crate) fn close_loops(&self, events: &mut Vec<WireEvent>, network: &Network) {
         let Some(desk) = &self.desk else {
             return;
         };
@@ -98,11 +113,14 @@ impl UnderTest {
             let WireEvent::ForeignPublisher { topics, node } = event else {
                 return true;
             };
-            for topic in topics {
-                if self.played.contains(topic) && desk.mute(topic, node) {
-                    let at = desk.place().get();
+            // It may have left meanwhile.
+            let is_published = |topic: &&String| network.publisher(topic).is_some();
+            let played = topics.iter().filter(|topic| self.played.contains(topic));
+            for topic in played.filter(is_published) {
+                if let Some(muted) = desk.mute(topic, node) {
+                    let since = muted.since;
                     tracing::warn!(
-                        "{topic} is not played after {at}, because {node} began to publish it"
+                        "{topic} is not played after {since}, because {node} began to publish it"
                     );
                 }
             }

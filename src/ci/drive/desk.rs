@@ -76,7 +76,7 @@ impl Desk {
             in_hand: InHand::default(),
             spread: Spread::default(),
             settling: SpanHistogram::default(),
-            reactions: 0,
+            has_reacted: false,
             unsettled: None,
             missed: Vec::new(),
             timeline: Timeline::default(),
@@ -137,9 +137,9 @@ impl Desk {
         }
     }
 
-    /// This topic is not sent any more, because `node` publishes it: its subscribers would receive both. False if it was muted
+    /// This topic is not sent any more, because `node` publishes it: its subscribers would receive both. `None` if it was muted
     /// before.
-    pub fn mute(&self, topic: &str, node: &str) -> bool {
+    pub fn mute(&self, topic: &str, node: &str) -> Option<MutedTopic> {
         self.0.muted.add(topic, node, self.0.place.get())
     }
 
@@ -207,7 +207,7 @@ impl Desk {
         Progress {
             tallies: state.ledger.tallies().collect(),
             settling: state.settling.clone(),
-            reactions: state.reactions,
+            has_reacted: state.has_reacted,
             missed: state.missed.clone(),
             timeline: state.timeline.clone().moments(MOST_MOMENTS),
         }

@@ -27,11 +27,11 @@ pub(super) struct Muted {
 }
 
 impl Muted {
-    /// False if it is muted already.
-    pub(super) fn add(&self, topic: &str, node: &str, since: Time<Ros>) -> bool {
+    /// The new entry; `None` if it is muted already.
+    pub(super) fn add(&self, topic: &str, node: &str, since: Time<Ros>) -> Option<MutedTopic> {
         let mut topics = self.topics();
         if topics.contains_key(topic) {
-            return false;
+            return None;
         }
         let muted = MutedTopic {
             topic: topic.to_owned(),
@@ -39,9 +39,9 @@ impl Muted {
             since,
             unsent: 0,
         };
-        topics.insert(topic.to_owned(), muted);
+        topics.insert(topic.to_owned(), muted.clone());
         self.is_any.store(true, Ordering::Release);
-        true
+        Some(muted)
     }
 
     /// Whether a message of this topic is left out; counts it.
@@ -50,11 +50,11 @@ impl Muted {
             return false;
         }
         let mut topics = self.topics();
-        let muted = topics.get_mut(topic);
-        muted.is_some_and(|muted| {
-            muted.unsent = muted.unsent.saturating_add(1);
-            true
-        })
+        let Some(muted) = topics.get_mut(topic) else {
+            return false;
+        };
+        muted.unsent += 1;
+        true
     }
 
     pub(super) fn all(&self) -> Vec<MutedTopic> {

@@ -31,8 +31,8 @@ pub(super) struct State {
     pub(super) in_hand: InHand,
     pub(super) spread: Spread,
     pub(super) settling: SpanHistogram,
-    /// After how many things that were sent a process under test has run.
-    pub(super) reactions: u64,
+    /// Whether a process under test has run after something was sent.
+    pub(super) has_reacted: bool,
     /// Since when the processes have not settled; `None` if they have, or if the run does not wait for that.
     pub(super) unsettled: Option<UnsettledSince>,
     pub(super) missed: Vec<Missed>,

@@ -105,11 +105,11 @@ impl Desk {
     /// The processes have dealt with this much.
     pub(super) fn settled(&self, dealt: &Dealt) {
         let mut state = self.state();
+        state.has_reacted |= dealt.has_run && self.place().has_begun();
         // The thread that has one in hand slept, so it looked settled.
         if state.in_hand.is_empty() || !state.lockstep {
             state.settled(dealt.stirred);
             state.settling.add(dealt.took);
-            state.reactions += u64::from(dealt.has_run && self.place().has_begun());
         }
         self.update(&state);
     }

@@ -91,8 +91,8 @@ pub struct Progress {
     pub tallies: Vec<Tally>,
     /// How long settling took, each time.
     pub settling: SpanHistogram,
-    /// After how many of these times a process under test had run.
-    pub reactions: u64,
+    /// Whether a process under test has run after something was sent. Known only in lockstep.
+    pub has_reacted: bool,
     /// The questions that were given up, the first ones.
     pub missed: Vec<Missed>,
     /// When what happened.

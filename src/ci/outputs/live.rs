@@ -32,8 +32,8 @@ pub struct OutputOptions {
     pub record_with_inputs: Option<RecorderOptions>,
     /// Where to look for the definitions of their types, besides asking their nodes.
     pub definitions: Definitions,
-    /// Whether publishers that appear later are new. If not, they may have published before somebody received it, and that is not
-    /// counted as [`OutputTopic::earlier`].
+    /// Whether publishers that appear later are new. If not, what they published before their first message that was received is
+    /// not counted as [`OutputTopic::earlier`].
     pub are_publishers_new: bool,
 }
 
@@ -126,7 +126,6 @@ struct Inner {
     on_arrival: OnArrival,
 }
 
-#[derive(Default)]
 struct State {
     digest: Digest,
     tally: Tally,
@@ -165,8 +164,10 @@ impl Outputs {
         let recorders = recorder.iter().chain(&with_inputs);
         let inner = Arc::new(Inner {
             state: Mutex::new(State {
+                digest: Digest::default(),
                 tally: Tally::new(are_publishers_new),
-                ..State::default()
+                is_over: false,
+                before: 0,
             }),
             intakes: recorders.map(Recorder::intake).collect(),
             in_hand: InHand::default(),

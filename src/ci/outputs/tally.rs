@@ -15,7 +15,7 @@ const MOST_NAMED: usize = 100;
 
 /// The messages received so far, by topic. Losses after the last message of a publisher are not known: nothing tells how many
 /// it has published.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tally {
     topics: HashMap<usize, (Arc<PublishedTopic>, Counts)>,
     publishers: HashMap<(usize, [u8; 16]), (Publisher, u64, Sequence)>,
@@ -29,11 +29,12 @@ struct Counts {
 }
 
 impl Tally {
-    /// Counts what publishers published before it was received, if they are new and were not there at first.
+    /// `are_publishers_new`: whether messages before the first received one of a publisher are counted as earlier.
     pub fn new(are_publishers_new: bool) -> Self {
         Self {
+            topics: HashMap::new(),
+            publishers: HashMap::new(),
             are_publishers_new,
-            ..Self::default()
         }
     }
 

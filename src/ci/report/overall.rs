@@ -110,8 +110,8 @@ pub(super) fn word_among_others(run: &RunRecord) -> &'static str {
 
 fn is_left_out(run: &RunRecord) -> bool {
     let has = |verdict| run.checks.iter().any(|check| check.verdict == verdict);
-    let is_undecided = has(Verdict::Error) || has(Verdict::Failed);
-    run.ended == Ended::Failed && has(Verdict::Skipped) && !is_undecided
+    let has_failed = has(Verdict::Error) || has(Verdict::Failed);
+    run.ended == Ended::Failed && has(Verdict::Skipped) && !has_failed
 }
 
 fn exit_among_others(run: &RunRecord) -> Exit {

@@ -3,7 +3,8 @@
 //! | the last look | what it showed | next |
 //! |---|---|---|
 //! | how much all have run | nothing to compare it with | the same again after 50 µs |
-//! | the same | a thread has run since the look before, or threads came or went | the same again after a pause; after a pause of more than 50 µs: after 50 µs |
+//! | the same, 50 µs after another | a thread has run since then, or threads came or went | the same again after a pause |
+//! | the same, after a longer pause | the same | the same again after 50 µs |
 //! | the same | no thread has run for 50 µs | the proof |
 //! | the same | nothing else runs on the machine | the proof |
 //! | the proof | a thread runs, waits for a device, is stopped, or sleeps in a callback | a look at that thread alone, after a pause |
@@ -18,16 +19,14 @@
 //! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
 //! running all the time, and was seen so, or was not running at all and woke no other thread.
 //!
-//! A thread with a period of a millisecond runs in each pause of two. So a look after a long pause is compared with
-//! one 50 µs later.
+//! A thread that wakes up every millisecond runs in every pause of two, so looks before and after it are never equal.
 //!
 //! While nothing else runs on the machine, no message is on its way in a thread of the system, so the looks need not be
 //! 50 µs apart. That alone does not prove that the threads sleep: one that was woken for another processor is not
 //! counted until that processor takes it, but its state is runnable.
 //!
 //! A thread that has run since the mark and now stands in `nanosleep` sleeps in a callback. One that usually stands there
-//! when something is sent sleeps by itself (a loop with a rate), and may run and sleep again. One mark cannot tell that
-//! for sure: such a thread may just be running. So marks are counted.
+//! when something is sent sleeps by itself (a loop with a rate). It may just be running at one mark, so marks are counted.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -115,7 +114,7 @@ pub struct Settling {
     mark_looks: u32,
     /// Later looks are compared with the last one.
     begins_anew: bool,
-    /// The pause before the next look is longer than looks have to be apart.
+    /// The next look is after a long pause.
     pauses_long: bool,
 }
 
@@ -232,7 +231,9 @@ impl Settling {
             self.compares_with(look);
             return match look.how {
                 How::Ran if look.is_idle => again(How::Proof, Duration::ZERO),
-                _ if paused_long => again(How::Ran, APART),
+                _ if paused_long && look.ended.saturating_sub(self.began) < self.limit => {
+                    again(How::Ran, APART)
+                }
                 _ => self.wait(How::Ran, look.ended),
             };
         }
@@ -279,8 +280,8 @@ impl Settling {
         if is_same {
             return false;
         }
-        let known = self.threads.drain(..);
-        let before: HashMap<_, _> = known.map(|known| (known.thread, known)).collect();
+        let before = self.threads.drain(..).map(|known| (known.thread, known));
+        let before: HashMap<_, _> = before.collect();
         self.threads.extend(seen.iter().map(|seen| {
             let known = before.get(&seen.thread).copied();
             known.unwrap_or(Known {

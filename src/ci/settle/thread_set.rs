@@ -100,21 +100,15 @@ impl ThreadSet {
     }
 
     /// The processes that are stopped, by a signal or by a debugger: a thread of each.
-    pub fn stopped(&mut self) -> Result<Vec<Named>, LookError> {
-        let look = self.look(How::Proof, &Settling::new())?;
-        let is_stopped = |seen: &&Seen| seen.state == Some(State::Stopped);
-        let mut threads: Vec<_> = look
-            .threads
-            .iter()
-            .filter(is_stopped)
-            .map(|it| it.thread)
-            .collect();
-        threads.sort_unstable_by_key(|it| (it.process, it.thread));
-        threads.dedup_by_key(|it| it.process);
-        Ok(threads
-            .into_iter()
-            .map(|thread| self.name(thread))
-            .collect())
+    pub fn stopped(&self) -> Result<Vec<Named>, LookError> {
+        let mut stopped: Vec<Named> = Vec::new();
+        for thread in &self.threads {
+            let is_known = |known: &Named| known.id.process == thread.id.process;
+            if !stopped.iter().any(is_known) && thread.state()? == State::Stopped {
+                stopped.push(self.name(thread.id));
+            }
+        }
+        Ok(stopped)
     }
 
     /// The names of a thread, as they are now if it still exists.

@@ -17,11 +17,14 @@ pub fn fold(records: Vec<RunRecord>) -> Option<RunRecord> {
     }
     let is_worst = |run: &RunRecord| worst_exit([run.exit_code]) == worst;
     let mut run = records.into_iter().find(is_worst)?;
-    let check = check(&repeated, worst);
-    if check.verdict == Verdict::Failed && run.exit_code == 0 {
-        run.exit_code = Exit::Verdict.code();
+    // Nothing is known of repetitions that were interrupted.
+    if !Exit::of(worst).is_signal() {
+        let check = check(&repeated, worst);
+        if check.verdict == Verdict::Failed && run.exit_code == 0 {
+            run.exit_code = Exit::Verdict.code();
+        }
+        run.checks.push(check);
     }
-    run.checks.push(check);
     run.took_ms = took_ms;
     run.repeated = Some(repeated);
     Some(run)
@@ -39,7 +42,7 @@ pub fn verdict_on_failures(worst: u8) -> Verdict {
 fn check(repeated: &Repeated, worst: u8) -> Check {
     let Repeated { runs, failed, .. } = *repeated;
     let name = format!("{runs} repetitions are equal");
-    let rate = f64::from(failed) / f64::from(runs.max(1)) * 100.0;
+    let rate = f64::from(failed) / f64::from(runs) * 100.0;
     let reason = format!("{failed} of {runs} runs failed ({rate:.0} %)");
     let different = repeated.digests.len();
     if verdict_on_failures(worst) == Verdict::Error {
@@ -113,7 +116,7 @@ mod tests {
             ..run(130, "b", 1.0)
         };
         let repeated = fold(vec![run(0, "a", 1.0), interrupted]).unwrap();
-        assert_eq!(repeated.exit_code, 130);
+        assert_eq!((repeated.exit_code, repeated.checks.len()), (130, 0));
         let repeated = repeated.repeated.unwrap();
         assert_eq!(
             (repeated.runs, repeated.failed, repeated.digests.len()),

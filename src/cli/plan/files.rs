@@ -34,15 +34,14 @@ pub fn check_written(args: &PlayArgs, recordings: &[FileSummary]) -> Result<(), 
     let named = |file: &FileSummary| format!("the recording {}", file.name);
     let recordings = recordings.iter();
     let recordings = recordings.map(|file| (OsString::from(&file.identity), named(file)));
-    // Those that could not be opened, too.
-    let given = args.bags.iter();
-    let given = given.map(|bag| {
-        (
-            identity(bag),
-            format!("the recording {}", Foreign::path(bag)),
-        )
-    });
-    let mut known: Vec<(OsString, String)> = recordings.chain(given).collect();
+    let mut known: Vec<(OsString, String)> = recordings.collect();
+    // The recordings as they were named, too: `recordings` lacks one that could not be opened.
+    for bag in &args.bags {
+        let inside = fs::read_dir(bag).into_iter().flatten().flatten();
+        let files = inside.map(|entry| entry.path()).chain([bag.clone()]);
+        let what = format!("the recording {}", Foreign::path(bag));
+        known.extend(files.map(|file| (identity(&file), what.clone())));
+    }
     for (flag, file) in read(args) {
         known.push((identity(&file), format!("the file of {flag}")));
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
-use bagplay::ci::settle::{Idle, Named, Processes, Settled, Settler, Unsettled, Why};
+use bagplay::ci::settle::{Idle, Named, Processes, Settled, Settler, ThreadSet, Unsettled, Why};
 
 use super::programs::{Program, compute};
 use crate::support::patience::{PATIENCE, until};
@@ -168,6 +168,25 @@ fn a_program_that_is_stopped_has_not_settled() {
     signal(rustix::process::Signal::CONT);
     settler.settle(PATIENCE).unwrap();
     round(&mut settler, &mut program, 2);
+}
+
+#[test]
+fn all_processes_that_are_stopped_are_named_also_beside_one_that_runs() {
+    let programs = ["busy", "echo", "echo"].map(Program::start);
+    for program in &programs[1..] {
+        let id = rustix::process::Pid::from_raw(program.id().cast_signed()).unwrap();
+        rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+    }
+    let roots = programs.iter().map(Program::id).collect();
+    let set = ThreadSet::new(Processes::Tree(roots), &[]).unwrap();
+    let mut expected = [programs[1].id(), programs[2].id()];
+    expected.sort_unstable();
+    until("both are stopped", || {
+        let stopped = set.stopped().unwrap().into_iter();
+        let mut stopped: Vec<u32> = stopped.map(|it| it.id.process).collect();
+        stopped.sort_unstable();
+        stopped == expected
+    });
 }
 
 #[test]

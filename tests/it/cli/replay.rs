@@ -271,7 +271,8 @@ fn a_report_that_cannot_be_written_is_an_error_before_the_run() {
     ] {
         run(dir.path(), &demo(), &[flag, file])
             .code(2)
-            .stderr(contains(flag).and(contains(file)).and(contains(why)));
+            .stderr(contains(flag).and(contains(file)).and(contains(why)))
+            .stderr(contains(".report-").not());
     }
     let outputs = dir.path().join("run/outputs.mcap");
     assert!(!outputs.exists(), "something was played");
@@ -299,8 +300,16 @@ fn what_cannot_be_read_is_in_the_reports_too() {
             fs::remove_file(dir.path().join(file)).unwrap();
         }
     }
-    run(dir.path(), &junk, &["--report", "junk.mcap"]).code(3);
-    assert_eq!(fs::read_to_string(&junk).unwrap(), "no recording");
+    let folder = dir.path().join("bag");
+    fs::create_dir(&folder).unwrap();
+    fs::copy(&junk, folder.join("junk.mcap")).unwrap();
+    for (bag, file) in [(&junk, "junk.mcap"), (&folder, "bag/junk.mcap")] {
+        let refused = "would overwrite the recording";
+        let run = run(dir.path(), bag, &["--report", file]);
+        run.code(3).stderr(contains(refused));
+        let kept = fs::read_to_string(dir.path().join(file)).unwrap();
+        assert_eq!(kept, "no recording");
+    }
 }
 
 #[test]

@@ -69,8 +69,10 @@ pub(super) fn receive(
             .then(|| RecorderOptions::new(recording.with_file_name(WITH_INPUTS))),
         record: Some(RecorderOptions::new(recording)),
         definitions: Definitions::new(bag.topics(), AmentIndex::of_environment()),
-        // A node that runs already joins a router that is new, and has published before.
-        are_publishers_new: !args.ci.command.is_empty(),
+        // Processes that ran before may have published before. They join the router of this run later, so they look new.
+        are_publishers_new: !args.ci.command.is_empty()
+            && args.ci.pid.is_empty()
+            && !args.ci.held_system,
     };
     let (place, answers) = (Arc::clone(desk.place()), desk.clone());
     let outputs = Outputs::start(

@@ -73,10 +73,11 @@ impl Happened {
         self.inputs.iter().all(|input| input.messages == 0)
     }
 
-    /// Whether the run was in lockstep with processes that did not run after anything that was sent.
+    /// Whether nodes subscribe to what was played in lockstep, but no process under test ran after anything was sent.
     pub(super) fn is_unnoticed(&self) -> bool {
-        let progress = &self.progress;
-        progress.settling.count() > 0 && progress.reactions == 0
+        let is_received = |input: &Input| input.messages > 0 && !input.subscribers.is_empty();
+        let is_lockstep = self.progress.settling.count() > 0;
+        is_lockstep && !self.progress.has_reacted && self.inputs.iter().any(is_received)
     }
 
     /// The topics of which only a part was played, because another node began to publish them: a sentence for each. What the
@@ -89,16 +90,11 @@ impl Happened {
         let muted = self.muted.iter().map(|muted| (muted, sent(&muted.topic)));
         let in_part = muted.filter(|(muted, sent)| *sent > 0 && muted.unsent > 0);
         let sentence = |(muted, sent): (&MutedTopic, u64)| {
-            let MutedTopic {
-                topic,
-                node,
-                since,
-                unsent,
-            } = muted;
-            let (unsent, sent, node) = (count(*unsent), count(sent), Foreign::text(node));
+            let (topic, node) = (Foreign::text(&muted.topic), Foreign::text(&muted.node));
+            let (all, sent) = (count(sent.saturating_add(muted.unsent)), count(sent));
+            let since = muted.since;
             format!(
-                "{unsent} messages of {topic} were not played after {sent} that were, because {node} began to publish it at \
-                 {since}"
+                "{topic}: {sent} of {all} messages were played; {node} began to publish it at {since}"
             )
         };
         in_part.map(sentence).collect()
@@ -114,7 +110,7 @@ impl Happened {
         let sentence = |muted: &MutedTopic| {
             format!(
                 "{} is not played, because {} publishes it",
-                muted.topic,
+                Foreign::text(&muted.topic),
                 Foreign::text(&muted.node)
             )
         };

@@ -38,10 +38,11 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
+    let span = Span::begin();
     let read = Judges::read(args).and_then(|judges| Ok((judges, prepare(args, log_target)?)));
     let (judges, (bag, plan)) = match read {
         Ok(read) => read,
-        Err(failure) => return Err(report_unread(args, failure)),
+        Err(failure) => return Err(report_unread(args, failure, span)),
     };
     begin::check_processes(args)?;
     check_written(args, bag.files()).or_exit(Exit::Usage)?;
@@ -98,14 +99,16 @@ pub(crate) fn run(
 }
 
 /// Writes the reports of a run that cannot read what it needs. A command line that is wrong has none. Returns the failure.
-fn report_unread(args: &PlayArgs, failure: Failure) -> Failure {
-    // A report must not replace a recording that cannot be read.
-    if failure.exit == Exit::Usage || check_written(args, &[]).is_err() {
+fn report_unread(args: &PlayArgs, failure: Failure, span: Span) -> Failure {
+    if failure.exit == Exit::Usage {
         return failure;
     }
-    let record = record_of_unread(args, &failure);
-    let written = Results::of(args).and_then(|results| results.report(&record));
-    if let Err(unwritten) = written {
+    let report = || {
+        // A report must not replace a recording that cannot be read.
+        check_written(args, &[]).or_exit(Exit::Usage)?;
+        Results::of(args)?.report(&record_of_unread(args, &failure, span))
+    };
+    if let Err(unwritten) = report() {
         tracing::error!("{:#}", unwritten.error);
     }
     failure

@@ -287,6 +287,7 @@ impl Stage<'_> {
         let transport = player.transport();
         let has_state = setup.args.clock.clock_state;
         let _state = network.serve_state(has_state, plan, &transport)?;
+        under_test.mute_published(network);
         let running = player
             .start(plan.options.clone(), source, out)
             .context("the player's thread cannot be started")

@@ -112,7 +112,7 @@ impl RunRecord {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Repeated {
-    /// How many runs there were, without one that was interrupted: it is no failure.
+    /// How many runs were made. Interrupted runs do not count.
     pub runs: u32,
     /// How many of them did not end with exit code 0.
     pub failed: u32,

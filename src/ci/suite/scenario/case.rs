@@ -115,17 +115,30 @@ impl Case {
         self.stays.then(|| (self.program(), grace))
     }
 
-    /// The error that the words of this case are refused: the first line of `reason`, with the place of the flag that it names.
+    /// The error that the words of this case are refused: the first paragraph of `reason`, with the place of the first flag that
+    /// it names, and the name of the case if that has parameters.
     pub fn refused(&self, reason: &str) -> ScenarioError {
-        let reason = reason.lines().next().unwrap_or_default();
-        let reason = reason.trim_start_matches("error: ");
-        let is_named = |flag: &&Flag| {
-            let name = format!("'--{}", flag.name);
-            let is_end = |rest: &str| rest.starts_with([' ', '\'']);
-            reason.split(&name).skip(1).any(is_end)
+        let lines = reason.trim_start_matches("error: ").lines();
+        let lines = lines.take_while(|line| !line.trim().is_empty());
+        let reason = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+        let named_at = |flag: &Flag| {
+            let name = format!("--{}", flag.name);
+            let is_end =
+                |rest: &str| !rest.starts_with(|it: char| it.is_alphanumeric() || it == '-');
+            let mut places = reason.match_indices(&name);
+            places.find_map(|(at, name)| is_end(&reason[at + name.len()..]).then_some(at))
         };
-        let place = self.flags.iter().find(is_named).map(|flag| flag.place);
-        ScenarioError::new(&self.scenario, place, reason)
+        let named = self
+            .flags
+            .iter()
+            .filter_map(|flag| Some((named_at(flag)?, flag.place)));
+        let place = named.min().map(|(_, place)| place);
+        let reason = if self.name.ends_with(']') {
+            format!("{}: {reason}", self.name)
+        } else {
+            reason
+        };
+        ScenarioError::new(&self.scenario, place, &reason)
     }
 
     /// Whether the scenario has this flag.

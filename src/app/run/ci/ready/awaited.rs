@@ -59,18 +59,18 @@ pub(super) struct With<'a> {
 }
 
 impl With<'_> {
-    /// What is missing, and the processes under test that are stopped: they cannot join.
-    fn explained(&self, missing: String) -> String {
+    /// What is missing, after the processes under test that are stopped: those cannot join.
+    fn explained(&self, missing: &str) -> String {
         let set = self.processes.clone();
         let set = set.and_then(|them| ThreadSet::new(them, &[]).ok());
         // Where threads cannot be read, none is reported.
-        let stopped = set.and_then(|mut set| set.stopped().ok());
+        let stopped = set.and_then(|set| set.stopped().ok());
         let named = |one: Named| {
-            let name = Foreign::text(&one.process).to_string();
-            format!("; process {} ({name}) is stopped", one.id.process)
+            let (id, name) = (one.id.process, Foreign::text(&one.process));
+            format!("process {id} ({name}) is stopped; ")
         };
         let stopped = stopped.unwrap_or_default().into_iter().map(named);
-        missing + &stopped.collect::<String>()
+        stopped.collect::<String>() + missing
     }
 }
 
@@ -161,26 +161,31 @@ impl Awaited {
                 return Err(NotReady::NotReceived(why));
             }
             let missing = missing.unwrap_or_else(|| "other nodes keep joining".to_owned());
+            let explained = || {
+                if has_all {
+                    JUST_JOINED.to_owned()
+                } else {
+                    with.explained(&missing)
+                }
+            };
             if deadline.has_passed() {
                 return match has_all {
                     _ if !with.network.path().is_up => Err(NotReady::Pathless),
                     // Those that are named are there.
                     true if is_named => Ok(Vec::new()),
-                    _ => Err(NotReady::Missing(with.explained(missing))),
+                    _ => Err(NotReady::Missing(with.explained(&missing))),
                 };
             }
             select! {
                 recv(with.signals) -> exit => {
-                    let missing = if has_all { JUST_JOINED.to_owned() } else { with.explained(missing) };
                     let exit = exit.unwrap_or(Exit::Interrupted);
-                    return Err(NotReady::Interrupted(exit, Some(missing)));
+                    return Err(NotReady::Interrupted(exit, Some(explained())));
                 }
                 recv(with.ended) -> exit => if let Ok(exit) = exit {
                     return Err(NotReady::Ended(exit));
                 },
                 recv(time_is_up) -> _ => {
-                    let missing = if has_all { JUST_JOINED.to_owned() } else { with.explained(missing) };
-                    return Err(NotReady::TooLong(with.time_limit.span(), missing));
+                    return Err(NotReady::TooLong(with.time_limit.span(), explained()));
                 }
                 default(LOOK) => {}
             }

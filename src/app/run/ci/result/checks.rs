@@ -130,15 +130,15 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
     let name = EVERYTHING;
     let reason = || happened.reason.clone().unwrap_or_default();
     let check = |verdict, reason: String| Check::new(Kind::Run, name, verdict, reason);
+    let cut_short = happened.cut_short();
     match (happened.ended.how, happened.ended.exit) {
         (Ending::End, _) if happened.has_played_nothing() => {
             check(Verdict::Error, "no message was played".into())
         }
         // On an isolated network, only the program under test can have done that.
-        (Ending::End, _) if !happened.cut_short().is_empty() && !args.ci.isolated => {
-            let hint = "hint: name it as an output (--record-topics), or keep other nodes away (--isolated)";
-            let reason = format!("{}; {hint}", happened.cut_short().join("; "));
-            check(Verdict::Error, reason)
+        (Ending::End, _) if !cut_short.is_empty() && !args.ci.isolated => {
+            let hint = "hint: --exclude-topics leaves it out, --isolated keeps other nodes away";
+            check(Verdict::Error, format!("{}; {hint}", cut_short.join("; ")))
         }
         (Ending::End, _) => match unsent(happened) {
             Some(unsent) if args.time.strict => {
@@ -166,9 +166,9 @@ fn of_run(args: &PlayArgs, happened: &Happened) -> Check {
     }
 }
 
-/// Nodes subscribe, but they are not in the processes under test.
-pub(super) const UNNOTICED: &str = "no process under test ran after anything that was sent: those are not the processes that \
-    receive it";
+/// Nodes subscribe, but the processes under test did not run.
+pub(super) const UNNOTICED: &str = "no process under test ran after a message was sent: other processes receive the messages; \
+    hint: check --pid or --cgroup";
 
 /// With `--strict`: the check that the messages have reached the nodes. `None` if they have.
 fn of_nodes(args: &PlayArgs, happened: &Happened) -> Option<Check> {

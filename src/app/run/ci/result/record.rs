@@ -163,15 +163,18 @@ pub(in crate::app::run::ci) fn record_of_failure(
 }
 
 /// The record of a run that could not read a recording or a reference.
-pub(in crate::app::run::ci) fn record_of_unread(args: &PlayArgs, failure: &Failure) -> RunRecord {
+pub(in crate::app::run::ci) fn record_of_unread(
+    args: &PlayArgs,
+    failure: &Failure,
+    span: Span,
+) -> RunRecord {
     let why = plain(&format!("{:#}", failure.error));
-    let code = failure.exit.code();
-    let RunRecord { checks, ended, .. } = RunRecord::not_run("", "the run begins", why, code);
     RunRecord {
-        checks,
-        ended,
-        exit_code: code,
-        ..invocation(args, (Span::begin(), 1))
+        checks: vec![Check::new(Kind::Run, "the run begins", Verdict::Error, why)],
+        took_ms: span.millis(),
+        ended: Reached::Failed,
+        exit_code: failure.exit.code(),
+        ..invocation(args, (span, 1))
     }
 }
 
@@ -184,7 +187,7 @@ fn basis(setup: &Setup<'_>, span: (Span, u32)) -> RunRecord {
     }
 }
 
-/// By which words a run was started, and where.
+/// The command line of a run, the versions and the machine.
 fn invocation(args: &PlayArgs, (span, repetition): (Span, u32)) -> RunRecord {
     let command_line = texts(std::env::args_os());
     RunRecord {
