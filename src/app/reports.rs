@@ -195,7 +195,7 @@ fn find(file: &Path) -> io::Result<Target> {
     Ok(Target { path, way })
 }
 
-/// Opens a device or a pipe. A pipe that nobody reads is an error: to wait for a reader could take forever.
+/// Opens a device or a pipe for writing. A pipe that nobody reads is an error, because a reader may never come.
 fn open_device(path: &Path, about: &fs::Metadata) -> io::Result<File> {
     #[cfg(unix)]
     {
@@ -226,7 +226,7 @@ fn open_device(path: &Path, about: &fs::Metadata) -> io::Result<File> {
 fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".report-");
-    // With the permissions that the umask of the user leaves: by default nobody else could read the file.
+    // The umask of the user decides who can read the file. By default nobody else could.
     builder.make_in(folder, |path| File::create_new(path))
 }
 

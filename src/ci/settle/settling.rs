@@ -19,7 +19,7 @@
 //! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
 //! running all the time, and was seen so, or was not running at all and woke no other thread.
 //!
-//! A thread that wakes up every millisecond runs in every pause of two, so looks before and after it are never equal.
+//! A thread that wakes up every millisecond runs in every pause of two. So a look 50 µs later follows a long pause.
 //!
 //! While nothing else runs on the machine, no message is on its way in a thread of the system, so the looks need not be
 //! 50 µs apart. That alone does not prove that the threads sleep: one that was woken for another processor is not

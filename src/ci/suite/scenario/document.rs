@@ -58,7 +58,10 @@ impl Scenario {
         let root = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or_default();
             let reason = match error.message() {
-                "duplicate key" => format!("duplicate key `{}`", &text[span.clone()]),
+                "duplicate key" => {
+                    let key = text.get(span.clone()).unwrap_or_default();
+                    format!("duplicate key `{key}`")
+                }
                 reason => reason.to_owned(),
             };
             at((span, reason))
