@@ -2,7 +2,8 @@
 
 #[cfg(feature = "tui")]
 pub(crate) mod bar;
-pub(crate) mod dirs;
+pub(crate) mod device;
+mod dirs;
 pub(crate) mod failure;
 pub(crate) mod headless;
 pub(crate) mod log;

@@ -3,9 +3,10 @@
 //! A file that cannot be written is found before anything is played. Each is written beside its place and then renamed, so there
 //! is never a part of a report.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use bagplay::ci::report::{Reported, append_markdown, to_html, to_json, to_junit, to_markdown};
@@ -13,7 +14,9 @@ use bagplay::cli::{CiArgs, Exit, ReportFiles};
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
+use super::device::Device;
 use super::failure::{Failure, OrExit};
+use super::signals::asked;
 
 /// The longest summary in Markdown, in bytes: what GitHub takes.
 const MOST_MARKDOWN: usize = 1 << 20;
@@ -40,12 +43,20 @@ pub(crate) struct Target {
 /// How a file is written.
 #[derive(Debug)]
 enum Way {
-    /// First beside its place, in this folder, and then renamed.
-    Beside(PathBuf),
+    /// First beside its place, and then renamed.
+    Beside(Place),
     /// In its place, because the folder takes no other file.
     InPlace,
     /// A device or a pipe (`/dev/stdout`). It is opened before the run, because a pipe needs a reader.
-    Open(File),
+    Open(Device),
+}
+
+/// Where a new file takes the place of the one of an earlier run.
+#[derive(Debug)]
+struct Place {
+    folder: PathBuf,
+    /// Those of the earlier file.
+    permissions: Option<Permissions>,
 }
 
 impl ReportTargets {
@@ -81,7 +92,21 @@ impl ReportTargets {
         })
     }
 
-    /// Writes all of them; `json` is what the report in JSON has, the others are about `reported`.
+    /// Removes the reports of an earlier run: if this one writes none, those must not be taken for its own. `kept` stays.
+    ///
+    /// # Errors
+    /// Names the file that cannot be removed.
+    pub(crate) fn remove_earlier(&self, kept: Option<&Path>) -> Result<(), Failure> {
+        let all = [&self.junit, &self.json, &self.markdown, &self.html];
+        let kept = kept.and_then(|file| file.canonicalize().ok());
+        let all = all.into_iter().flatten();
+        let mut all = all.filter(|target| kept.as_ref() != Some(&target.path));
+        all.try_for_each(Target::remove_earlier)
+            .or_exit(Exit::Usage)
+    }
+
+    /// Writes all of them; `json` is what the report in JSON has, the others are about `reported`. A reader of a pipe is not
+    /// waited for after `until`.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
@@ -89,6 +114,7 @@ impl ReportTargets {
         &self,
         reported: impl Into<Reported<'a>>,
         json: &impl Serialize,
+        until: Option<Instant>,
     ) -> Result<(), Failure> {
         let runs = reported.into();
         let junit = || Ok(to_junit(runs)?);
@@ -96,28 +122,30 @@ impl ReportTargets {
         let markdown = || Ok(to_markdown(runs, MOST_MARKDOWN).into_bytes());
         let html = || Ok(to_html(runs).into_bytes());
         let written = [
-            save(self.junit.as_ref(), junit),
-            save(self.json.as_ref(), json),
-            save(self.markdown.as_ref(), markdown),
-            save(self.html.as_ref(), html),
+            save(self.junit.as_ref(), junit, until),
+            save(self.json.as_ref(), json, until),
+            save(self.markdown.as_ref(), markdown, until),
+            save(self.html.as_ref(), html, until),
         ];
         if let Some(file) = &self.summary {
             // The result is what counts, not where it is shown.
             if let Err(error) = append_markdown(file, runs) {
-                tracing::warn!("{STEP_SUMMARY}: {}: {error}", Foreign::path(file));
+                tracing::warn!("{STEP_SUMMARY}: {error}");
             }
         }
         let first = written.into_iter().collect::<anyhow::Result<()>>();
-        first.or_exit(Exit::Failed)
+        // A signal may be why there is none.
+        first.or_exit(asked().unwrap_or(Exit::Failed))
     }
 }
 
 fn save(
     target: Option<&Target>,
     text: impl FnOnce() -> anyhow::Result<Vec<u8>>,
+    until: Option<Instant>,
 ) -> anyhow::Result<()> {
     match target {
-        Some(target) => target.write(&text()?),
+        Some(target) => target.write(&text()?, until),
         None => Ok(()),
     }
 }
@@ -132,15 +160,31 @@ impl Target {
         target.or_exit(Exit::Usage)
     }
 
-    /// Writes the file.
+    /// Removes the file of an earlier run, or empties it if its folder may not be changed.
+    ///
+    /// # Errors
+    /// Names the file.
+    pub(crate) fn remove_earlier(&self) -> anyhow::Result<()> {
+        let removed = match &self.way {
+            Way::Beside(_) => match fs::remove_file(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
+            Way::InPlace => fs::write(&self.path, ""),
+            Way::Open(_) => Ok(()),
+        };
+        removed.with_context(|| format!("{} cannot be replaced", Foreign::path(&self.path)))
+    }
+
+    /// Writes the file. The reader of a pipe is not waited for after `until`.
     ///
     /// # Errors
     /// Names the file, which is as it was, unless it was written in its place.
-    pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, bytes: &[u8], until: Option<Instant>) -> anyhow::Result<()> {
         let written = match &self.way {
-            Way::Beside(folder) => replace(folder, &self.path, |file| file.write_all(bytes)),
+            Way::Beside(place) => place.write(&self.path, |file| file.write_all(bytes)),
             Way::InPlace => fs::write(&self.path, bytes),
-            Way::Open(file) => (&*file).write_all(bytes),
+            Way::Open(device) => device.writer(until).write_all(bytes),
         };
         written.with_context(|| unwritable(&self.path))
     }
@@ -149,15 +193,15 @@ impl Target {
     ///
     /// # Errors
     /// As [`Target::write`], or if the other file cannot be read.
-    pub(crate) fn copy(&self, from: &Path) -> anyhow::Result<()> {
+    pub(crate) fn copy(&self, from: &Path, until: Option<Instant>) -> anyhow::Result<()> {
         let read = || format!("{} cannot be read", Foreign::path(from));
         let mut source = File::open(from).with_context(read)?;
         let copied = match &self.way {
-            Way::Beside(folder) => replace(folder, &self.path, |file| {
-                io::copy(&mut source, file).map(drop)
-            }),
+            Way::Beside(place) => {
+                place.write(&self.path, |file| io::copy(&mut source, file).map(drop))
+            }
             Way::InPlace => fs::copy(from, &self.path).map(drop),
-            Way::Open(file) => io::copy(&mut source, &mut &*file).map(drop),
+            Way::Open(device) => io::copy(&mut source, &mut device.writer(until)).map(drop),
         };
         copied.with_context(|| unwritable(&self.path))
     }
@@ -183,9 +227,12 @@ fn find(file: &Path) -> io::Result<Target> {
     };
     let way = match fs::metadata(&path) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(found) if !found.is_file() => Way::Open(open_device(&path, &found)?),
+        Ok(found) if !found.is_file() => Way::Open(Device::open(&path, &found)?),
         _ => match beside(&folder) {
-            Ok(_) => Way::Beside(folder),
+            Ok(_) => Way::Beside(Place {
+                permissions: fs::metadata(&path).ok().map(|it| it.permissions()),
+                folder,
+            }),
             Err(error) => match OpenOptions::new().write(true).open(&path) {
                 Ok(_) => Way::InPlace,
                 Err(_) => return Err(error),
@@ -195,30 +242,19 @@ fn find(file: &Path) -> io::Result<Target> {
     Ok(Target { path, way })
 }
 
-/// Opens a device or a pipe for writing. A pipe that nobody reads is an error, because a reader may never come.
-fn open_device(path: &Path, about: &fs::Metadata) -> io::Result<File> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-
-        use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
-        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = open(path, flags | OFlags::NONBLOCK, Mode::empty());
-        let opened = opened.map_err(|error| {
-            if error == rustix::io::Errno::NXIO && about.file_type().is_fifo() {
-                io::Error::other("nobody reads this pipe; hint: start its reader first")
-            } else {
-                error.into()
-            }
-        })?;
-        // From here on, a write waits for a slow reader.
-        fcntl_setfl(&opened, OFlags::empty())?;
-        Ok(opened.into())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = about;
-        OpenOptions::new().write(true).open(path)
+impl Place {
+    fn write(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut file = beside(&self.folder)?;
+        write(file.as_file_mut())?;
+        if let Some(permissions) = &self.permissions {
+            file.as_file().set_permissions(permissions.clone())?;
+        }
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
     }
 }
 
@@ -228,18 +264,4 @@ fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.prefix(".report-");
     // The umask of the user decides who can read the file. By default nobody else could.
     builder.make_in(folder, |path| File::create_new(path))
-}
-
-fn replace(
-    folder: &Path,
-    path: &Path,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut file = beside(folder)?;
-    write(file.as_file_mut())?;
-    if let Ok(former) = fs::metadata(path) {
-        file.as_file().set_permissions(former.permissions())?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -73,6 +73,9 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                     // Programs under test are in process groups of their own: the terminal does not end them.
                     bagplay::ci::child::kill_all();
                     bagplay::ci::suite::kill_all();
+                    if has_asked {
+                        tracing::warn!("ended at once by a second signal");
+                    }
                     log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(exit.code().into());
                 }

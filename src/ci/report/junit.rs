@@ -153,7 +153,7 @@ fn checks_of(run: &RunRecord) -> Vec<Check> {
     let mut checks = run.checks.clone();
     let tells = |check: &Check| match check.verdict {
         Verdict::Passed => false,
-        Verdict::Skipped => run.ended == Ended::Failed,
+        Verdict::Skipped => matches!(run.ended, Ended::Failed | Ended::NotRun),
         Verdict::Failed | Verdict::Error => true,
     };
     if outcome.exit_code != 0 && !checks.iter().any(tells) {

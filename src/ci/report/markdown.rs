@@ -221,11 +221,12 @@ fn difference(divergence: &Divergence, run: &RunRecord) -> String {
         let _ = write!(text, ", {}", code(&divergence.field));
     }
     let start = run.played_ns.map(|(from, _)| from);
+    let [first, second] = divergence.sides();
     let time =
         |time: Option<i64>| time.map_or_else(|| "missing".to_owned(), |at| log_time(at, start));
     let _ = write!(
         text,
-        "\n\n| | value | log time |\n|---|---|---|\n| reference | {} | {} |\n| this run | {} | {} |\n",
+        "\n\n| | value | log time |\n|---|---|---|\n| {first} | {} | {} |\n| {second} | {} | {} |\n",
         code(&divergence.values.0),
         time(divergence.times_ns.0),
         code(&divergence.values.1),
@@ -319,6 +320,7 @@ const fn sign(overall: Overall) -> &'static str {
         Overall::Failed => "❌",
         Overall::Error => "⚠️",
         Overall::Interrupted => "⏹️",
+        Overall::Skipped => "⏭️",
     }
 }
 

@@ -9,6 +9,8 @@ use super::units::{millis, plural, shown};
 pub enum Overall {
     /// Everything was played, and every check holds.
     Passed,
+    /// It was not begun, because another one had failed or the suite was interrupted.
+    Skipped,
     /// A signal ended it. Nothing is known of what was not reached.
     Interrupted,
     /// It could not be judged: a retry may help.
@@ -22,6 +24,7 @@ impl Overall {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Passed => "passed",
+            Self::Skipped => "skipped",
             Self::Interrupted => "interrupted",
             Self::Error => "error",
             Self::Failed => "failed",
@@ -35,6 +38,7 @@ impl Overall {
         };
         match self {
             Self::Passed => matches!(exit, Exit::Done),
+            Self::Skipped => matches!(exit, Exit::Done) || exit.is_signal(),
             Self::Interrupted => exit.is_signal(),
             Self::Error => matches!(exit, Exit::Failed | Exit::Usage | Exit::Recording),
             Self::Failed => matches!(exit.class(), ExitClass::Verdict),
@@ -58,7 +62,9 @@ pub struct Outcome {
 /// A run that did not reach its end, or has a check that was skipped although none failed, was not judged: `Error`.
 pub fn verdict(run: &RunRecord) -> Overall {
     let has = |verdict| run.checks.iter().any(|check| check.verdict == verdict);
-    if run.ended == Ended::Interrupted {
+    if run.ended == Ended::NotRun {
+        Overall::Skipped
+    } else if run.ended == Ended::Interrupted {
         Overall::Interrupted
     } else if has(Verdict::Failed) {
         Overall::Failed
@@ -93,33 +99,22 @@ pub fn culprit(run: &RunRecord) -> Option<&Check> {
 }
 
 /// How bad a run is among others, the mildest first: by its exit code, so that the verdict on several runs is that of their
-/// exit code. A case that was left out because another one had failed is milder than that one, and worse than one that passed.
-pub(super) fn severity(run: &RunRecord) -> (ExitClass, u8, bool) {
+/// exit code. One that was skipped is milder than another with its exit code, and worse than one that passed.
+pub(super) fn severity(run: &RunRecord) -> (ExitClass, u8, u8) {
     let (class, within) = exit_among_others(run).severity();
-    (class, within, verdict(run) != Overall::Passed)
-}
-
-/// What became of one of several runs, in one word. One that was left out because another had failed was skipped.
-pub(super) fn word_among_others(run: &RunRecord) -> &'static str {
-    if run.exit_code == 0 && is_left_out(run) {
-        "skipped"
-    } else {
-        verdict(run).word()
-    }
-}
-
-fn is_left_out(run: &RunRecord) -> bool {
-    let has = |verdict| run.checks.iter().any(|check| check.verdict == verdict);
-    let has_failed = has(Verdict::Error) || has(Verdict::Failed);
-    run.ended == Ended::Failed && has(Verdict::Skipped) && !has_failed
+    let rank = match verdict(run) {
+        Overall::Passed => 0,
+        Overall::Skipped => 1,
+        Overall::Interrupted | Overall::Error | Overall::Failed => 2,
+    };
+    (class, within, rank)
 }
 
 fn exit_among_others(run: &RunRecord) -> Exit {
-    Exit::of(if run.exit_code != 0 || is_left_out(run) {
-        run.exit_code
-    } else {
-        code(verdict(run), culprit(run).map(|check| check.kind))
-    })
+    if run.exit_code != 0 {
+        return Exit::of(run.exit_code);
+    }
+    Exit::of(code(verdict(run), culprit(run).map(|check| check.kind)))
 }
 
 impl Outcome {
@@ -141,7 +136,7 @@ impl Outcome {
                 number => format!("all {number} checks hold"),
             },
             Overall::Interrupted => interrupted(run),
-            Overall::Error | Overall::Failed => culprit.map_or_else(
+            Overall::Skipped | Overall::Error | Overall::Failed => culprit.map_or_else(
                 || "the run failed before its end".to_owned(),
                 |check| about(check) + &others(run, check),
             ),
@@ -188,14 +183,21 @@ impl Outcome {
             let what = match worst.overall {
                 Overall::Failed => "failed",
                 Overall::Interrupted => "were interrupted",
+                Overall::Skipped => "were skipped",
                 _ => "could not be judged",
             };
             let (all, name) = (plural(runs.len(), "run"), title(culprit));
             format!("{number} of {all} {what}, first {name}: {}", worst.sentence)
         };
+        let exit = exit_among_others(culprit);
+        let is_interrupted = worst.overall == Overall::Skipped && exit.is_signal();
         Self {
-            overall: worst.overall,
-            exit_code: exit_among_others(culprit).code(),
+            overall: if is_interrupted {
+                Overall::Interrupted
+            } else {
+                worst.overall
+            },
+            exit_code: exit.code(),
             sentence,
         }
     }
@@ -216,17 +218,19 @@ pub(super) fn title(run: &RunRecord) -> String {
 /// What became of all repetitions: `3 of 10 runs failed, 2 different digests`.
 pub(super) fn repetitions(repeated: &Repeated) -> String {
     let runs = plural(usize::try_from(repeated.runs).unwrap_or(usize::MAX), "run");
-    let digests = match repeated.digests.len() {
-        0 => "no digest".to_owned(),
-        1 => "equal digests".to_owned(),
-        number => format!("{number} different digests"),
+    let digests = match (repeated.runs, repeated.digests.len()) {
+        (0, _) => return "no run came to its end".to_owned(),
+        (1, _) => "",
+        (_, 0) => ", no digest",
+        (_, 1) => ", equal digests",
+        (_, number) => &format!(", {number} different digests"),
     };
-    format!("{} of {runs} failed, {digests}", repeated.failed)
+    format!("{} of {runs} failed{digests}", repeated.failed)
 }
 
 fn code(overall: Overall, kind: Option<Kind>) -> u8 {
     let exit = match (overall, kind) {
-        (Overall::Passed, _) => Exit::Done,
+        (Overall::Passed | Overall::Skipped, _) => Exit::Done,
         (Overall::Interrupted, _) => Exit::Interrupted,
         (Overall::Error, Some(Kind::Recording)) => Exit::Recording,
         // It names what is not there: trying again does not help.
@@ -264,7 +268,14 @@ fn interrupted(run: &RunRecord) -> String {
         0 => String::new(),
         number => format!("; {} had failed", plural(number, "check")),
     };
-    format!("interrupted after {}{before}", millis(run.took_ms))
+    // `interrupted, at 3 s of the recording: no answer yet`
+    let mut checks = run.checks.iter();
+    let place = checks.find_map(|check| {
+        let reason = (check.kind == Kind::Run).then_some(&check.reason)?;
+        reason.strip_prefix("interrupted, ")
+    });
+    let place = place.map_or_else(String::new, |place| format!(", {}", shown(place)));
+    format!("interrupted after {}{place}{before}", millis(run.took_ms))
 }
 
 #[cfg(test)]
@@ -406,7 +417,7 @@ mod tests {
             "1 of 4 runs could not be judged, first case: check 0: why"
         );
         // Cases that were left out because another one had failed are not what the suite failed for.
-        let left_out = run(Ended::Failed, &[(Kind::Run, Verdict::Skipped)]);
+        let left_out = run(Ended::NotRun, &[(Kind::Run, Verdict::Skipped)]);
         let all = Outcome::of_all(&[left_out.clone(), failed.clone(), failed]);
         assert_eq!(all.exit_code, 4);
         assert_eq!(
@@ -414,18 +425,29 @@ mod tests {
             "2 of 3 runs failed, first case #2: check 0: why"
         );
         let all = Outcome::of_all(&[passed.clone(), left_out]);
-        assert_eq!(all.overall, Overall::Error);
+        assert_eq!(all.overall, Overall::Skipped);
         let interrupted = run(Ended::Interrupted, &[]);
-        assert_eq!(Outcome::of_all(&[passed, interrupted]).exit_code, 130);
+        let all = Outcome::of_all(&[passed.clone(), interrupted.clone()]);
+        assert_eq!(all.exit_code, 130);
+        // A case that the interrupted suite has not begun was not interrupted.
+        let not_run = RunRecord {
+            exit_code: 130,
+            ..run(Ended::NotRun, &[(Kind::Run, Verdict::Error)])
+        };
+        let all = Outcome::of_all(&[not_run.clone(), interrupted]);
+        let said = "1 of 2 runs were interrupted, first case: interrupted after 3.20 s";
+        assert_eq!((all.exit_code, all.sentence.as_str()), (130, said));
+        let all = Outcome::of_all(&[passed, not_run]);
+        assert_eq!((all.overall, all.exit_code), (Overall::Interrupted, 130));
     }
 
     #[test]
     fn a_case_without_a_run_has_the_verdict_of_its_exit_code() {
         for (code, overall, verdict) in [
-            (0, Overall::Error, Verdict::Skipped),
+            (0, Overall::Skipped, Verdict::Skipped),
             (1, Overall::Error, Verdict::Error),
             (2, Overall::Error, Verdict::Error),
-            (143, Overall::Interrupted, Verdict::Error),
+            (143, Overall::Skipped, Verdict::Error),
         ] {
             let run = RunRecord::not_run("case", "the case is run", "why", code);
             let found = (super::verdict(&run), run.checks[0].verdict, run.exit_code);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, repetitions, severity, title, verdict, word_among_others};
+use super::overall::{Outcome, Overall, repetitions, severity, title, verdict};
 use super::record::{ChildRecord, GateRecord, Reported, RunRecord};
 use super::units::{count, distribution, millis, plural, shortened, shown, total};
 
@@ -80,11 +80,17 @@ fn differences(text: &mut Text, run: &RunRecord) {
     if let Some(divergence) = &run.divergence {
         let (reference, own) = &divergence.values;
         let (topic, index) = (shown(&divergence.topic), divergence.index);
+        let [first, second] = divergence.sides();
+        let the = if divergence.repetitions.is_none() {
+            "the "
+        } else {
+            ""
+        };
         let what = match (divergence.field.as_str(), divergence.times_ns) {
-            ("", (None, Some(_))) => " is not in the reference".to_owned(),
-            ("", _) => " is missing in this run".to_owned(),
+            ("", (None, Some(_))) => format!(" is not in {the}{first}"),
+            ("", _) => format!(" is missing in {second}"),
             (field, _) => format!(
-                " {}: {} in the reference, {} in this run",
+                " {}: {} in {the}{first}, {} in {second}",
                 shown(field),
                 shortened(reference, 60),
                 shortened(own, 60)
@@ -142,7 +148,7 @@ fn of_suite(reported: Reported<'_>) -> String {
         };
         format!(
             "  {} {}: {}{folder}",
-            word_among_others(run),
+            outcome.overall.word(),
             title(run),
             outcome.sentence
         )

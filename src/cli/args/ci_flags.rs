@@ -121,7 +121,7 @@ pub struct CiArgs {
     #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
     pub repeat: NonZeroU32,
     /// Be a router on a free port, which only this run and CMD know
-    #[arg(long, conflicts_with_all = ["connect", "listen", "zenoh_config"], hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["connect", "listen", "zenoh_config", "domain_id"], hide_short_help = true)]
     pub isolated: bool,
     /// CMD runs already: standard input says where (for play suite)
     #[arg(long, requires = "command", hide = true)]
@@ -230,6 +230,10 @@ impl CiArgs {
             return Some(
                 "--isolated makes a network of its own, and processes that run already (--pid, --cgroup) are not in it",
             );
+        }
+        let is_repeated = |(at, rule): (usize, &GateRule)| self.gate[..at].contains(rule);
+        if self.gate.iter().enumerate().any(is_repeated) {
+            return Some("--gate is given twice with the same rule");
         }
         (self.update_golden && self.golden.is_none())
             .then_some("--update-golden replaces the recording of --golden, and there is none")

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::Child;
 
 use bagplay::bag::Bag;
 use bagplay::ci::outputs::file_digest;
@@ -329,6 +330,108 @@ fn a_report_goes_through_a_pipe_to_its_reader() {
     run(dir.path(), &demo(), &["--report", "pipe"]).code(0);
     drop(both_ends);
     assert_eq!(json(read.join().unwrap().as_bytes())["exit_code"], 0);
+}
+
+/// A run whose report is longer than its pipe holds, and the end of the pipe that a test reads, or does not.
+fn run_into_pipe(folder: &Path, more: &[&str]) -> (Child, fs::File) {
+    let pipe = folder.join("pipe");
+    make_pipe(&pipe);
+    let both_ends = fs::File::options().read(true).write(true).open(&pipe);
+    let mut run = play_process();
+    run.current_dir(folder)
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .arg(demo())
+        .args(["--isolated", "--rate", "max", "--run-dir", "run"])
+        .args(["--report", "pipe", "--log-file", "log"])
+        .args(more);
+    (run.spawn().unwrap(), both_ends.unwrap())
+}
+
+#[test]
+fn a_signal_ends_a_run_whose_report_nobody_takes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (child, _reader) = run_into_pipe(dir.path(), &[]);
+    let log = dir.path().join("log");
+    until("the line on the reader", || {
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("pipe, which takes nothing"))
+    });
+    signal("-TERM", &child);
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(143));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    let why = "pipe cannot be written: its reader takes nothing";
+    assert!(said.contains(why) && said.contains("passed: "), "{said}");
+}
+
+#[test]
+fn the_time_limit_ends_a_run_whose_report_nobody_takes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (child, _reader) = run_into_pipe(dir.path(), &["--timeout", "1"]);
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("its reader takes nothing"), "{said}");
+}
+
+#[test]
+fn a_slow_reader_gets_all_of_a_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let (child, mut reader) = run_into_pipe(dir.path(), &["--format", "json"]);
+    let mut text = vec![0; 1 << 16];
+    reader.read_exact(&mut text).unwrap();
+    let read = std::thread::spawn(move || {
+        // It also writes, so there is no end: the text is whole when it ends with its last brace.
+        while !text.ends_with(b"\n}\n") && !text.ends_with(b"\n}") {
+            let mut more = [0; 512];
+            let length = reader.read(&mut more).unwrap();
+            text.extend(&more[..length]);
+        }
+        text
+    });
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    let read = read.join().unwrap();
+    let (read, printed) = (json(&read), json(&ended.stdout));
+    assert_eq!(read["timeline"], printed["timeline"]);
+}
+
+#[test]
+fn a_second_signal_leaves_no_reports_of_an_earlier_run() {
+    let dir = tempfile::tempdir().unwrap();
+    for file in ["report.json", "junit.xml", "out.mcap"] {
+        fs::write(dir.path().join(file), "earlier").unwrap();
+    }
+    let reports = ["--report", "report.json", "--junit", "junit.xml"];
+    run(
+        dir.path(),
+        &demo(),
+        &[&reports[..], &["--golden", "none"]].concat(),
+    )
+    .code(2);
+    let kept = fs::read_to_string(dir.path().join("junit.xml")).unwrap();
+    assert_eq!(kept, "earlier", "nothing was begun");
+    let mut run = play_process();
+    run.current_dir(dir.path())
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .arg(demo())
+        .args(["--isolated", "--rate", "0.01", "--run-dir", "run"])
+        .args(["--record", "out.mcap", "--grace", "60"])
+        .args(reports)
+        .args(["--", "sh", "-c", "trap '' TERM; while :; do sleep 1; done"]);
+    let child = run.spawn().unwrap();
+    until("the run", || dir.path().join("run/outputs.mcap").exists());
+    signal("-INT", &child);
+    until("the end that the program ignores", || {
+        signal("-INT", &child);
+        !Path::new(&format!("/proc/{}/exe", child.id())).exists()
+    });
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("ended at once by a second signal"), "{said}");
+    for file in ["report.json", "junit.xml", "out.mcap"] {
+        assert!(!dir.path().join(file).exists(), "{file}");
+    }
 }
 
 #[test]

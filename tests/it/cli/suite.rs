@@ -77,6 +77,17 @@ impl Place {
         play
     }
 
+    /// `play suite` without a runner.
+    fn without_runner(&self, words: &[&str]) -> assert_cmd::Command {
+        let mut play = play();
+        play.env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .current_dir(self.0.path())
+            .arg("suite")
+            .args(words);
+        play
+    }
+
     fn report(&self, files: &[&str]) -> assert_cmd::Command {
         let mut play = play();
         play.env_remove("GITHUB_STEP_SUMMARY")
@@ -210,7 +221,7 @@ fn with_sigterm_the_runs_end_and_the_report_says_interrupted() {
     assert_eq!(names(&place.file("r.json")), ["a", "b", "c"]);
     let report = json(&fs::read(place.file("r.json")).unwrap());
     let not_run = &report["runs"][2];
-    assert_eq!(not_run["ended"], "interrupted", "{report}");
+    assert_eq!(not_run["ended"], "not-run", "{report}");
     let why = "not run: the suite was interrupted before";
     assert_eq!(not_run["checks"][0]["reason"], why);
     place
@@ -309,6 +320,55 @@ fn what_is_no_suite_is_a_usage_error() {
         .code(2)
         .stderr(contains("no folder of scenarios"));
     assert!(!place.file("bagplay-suite").exists(), "nothing was run");
+}
+
+#[test]
+fn what_cannot_be_started_or_written_is_a_usage_error() {
+    let place = Place::new(&[("a", "pass")]);
+    fs::write(place.file("plain"), "").unwrap();
+    for (flags, said) in [
+        (&["--runner", "./nope"][..], "--runner: there is no ./nope"),
+        (&["--runner", "./plain"], "--runner: ./plain cannot be run"),
+        (&["--runner", "no-such-program"], "is not found in PATH"),
+        (&["--out", "plain"], "--out: plain: "),
+        (
+            &["--update-golden"],
+            "--update-golden: no case has a reference",
+        ),
+    ] {
+        let mut suite = place.suite(&[]);
+        if flags[0] == "--runner" {
+            suite = place.without_runner(&["suite"]);
+        }
+        suite.args(flags).assert().code(2).stderr(contains(said));
+    }
+    // A program of the PATH.
+    let run = place.without_runner(&["suite", "--runner", "true"]);
+    { run }.assert().code(1);
+}
+
+#[test]
+fn the_list_finds_what_does_not_fit_the_recordings() {
+    let place = Place::new(&[]);
+    for (key, said) in [
+        ("start = '+1h'", "a.toml: nothing to play"),
+        ("record = 'demo.mcap'", ""),
+        ("gate = ['/imu -> /a', '/imu -> /a']", "same rule"),
+        ("domain-id = 3", "--domain-id"),
+        ("gate = ['/nowhere -> /a']", "/nowhere is not played"),
+    ] {
+        let text = format!("bags = 'demo.mcap'\ncommand = ['true']\n{key}");
+        fs::write(place.file("suite/a.toml"), text).unwrap();
+        let list = place.without_runner(&["suite", "--list"]).assert();
+        let code = if said.is_empty() { 0 } else { 2 };
+        list.code(code).stderr(contains(said));
+    }
+    let demo = place.file("suite/demo.mcap");
+    let text = format!("bags = 'demo.mcap'\ncommand = ['true']\nrecord = {demo:?}");
+    fs::write(place.file("suite/a.toml"), text).unwrap();
+    let list = place.without_runner(&["suite", "--list"]).assert();
+    list.code(2)
+        .stderr(contains("--record").and(contains("would overwrite the recording")));
 }
 
 #[test]

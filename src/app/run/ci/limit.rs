@@ -32,12 +32,14 @@ impl TimeLimit {
         self.span.is_some_and(|span| elapsed >= span.to_std())
     }
 
+    /// When it passes.
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.began.checked_add(self.span?.to_std())
+    }
+
     /// Tells when it has passed.
     pub(super) fn passes(&self) -> Receiver<Instant> {
-        let end = self
-            .span
-            .and_then(|span| self.began.checked_add(span.to_std()));
-        end.map_or_else(never, at)
+        self.end().map_or_else(never, at)
     }
 }
 

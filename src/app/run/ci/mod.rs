@@ -48,6 +48,7 @@ pub(crate) fn run(
     check_written(args, bag.files()).or_exit(Exit::Usage)?;
     let results = Results::of(args)?;
     let folder = run_folder(args)?;
+    results.remove_earlier()?;
     let signals = receive_signals()?;
     let system = System::told(args)?;
     let setup = Setup::new(args, (&bag, &plan), &signals, log_target, system.as_ref());
@@ -89,9 +90,10 @@ pub(crate) fn run(
         judges::name_kept_outputs(&folder, runs, record);
         judges.update(runs, record);
     });
-    results.copy(args, &folder, &mut record);
+    let until = setup.time_limit.end();
+    results.copy(args, &folder, (&mut record, until));
     let exit = Exit::of(record.exit_code);
-    match results.write(output, &record) {
+    match results.write(output, &record, until) {
         Err(failure) if exit != Exit::Done => tracing::error!("{:#}", failure.error),
         written => written?,
     }
@@ -106,7 +108,7 @@ fn report_unread(args: &PlayArgs, failure: Failure, span: Span) -> Failure {
     let report = || {
         // A report must not replace a recording that cannot be read.
         check_written(args, &[]).or_exit(Exit::Usage)?;
-        Results::of(args)?.report(&record_of_unread(args, &failure, span))
+        Results::of(args)?.report(&record_of_unread(args, &failure, span), None)
     };
     if let Err(unwritten) = report() {
         tracing::error!("{:#}", unwritten.error);

@@ -6,17 +6,23 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use bagplay::bag::Bag;
 use bagplay::ci::suite::scenario::Case;
 use bagplay::ci::suite::{
     CaseList, Cut, Header, Partition, Plan, Planned, Runner, SCHEMA, Timings, Weights, attempt,
     plan,
 };
-use bagplay::cli::{Cli, Exit, Format, ReportFiles, SuiteFilter, SuiteRunArgs, plural};
+use bagplay::cli::{
+    self, Cli, Exit, Format, PlayArgs, ReportFiles, SuiteFilter, SuiteRunArgs, check_written,
+    plural,
+};
+use bagplay::ros::QosOverrides;
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::stdout;
+use crate::app::run::play::profiles_in;
 
 /// The cases of the suite, and which of them are run here.
 #[derive(Debug)]
@@ -58,6 +64,21 @@ fn check_reports(list: &CaseList, reports: &ReportFiles) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Why a run would be refused when its recordings are open.
+fn misfit(args: &PlayArgs) -> Option<String> {
+    let bag = Bag::open(&args.bags).ok()?;
+    if let Err(error) = check_written(args, bag.files()) {
+        return Some(error.to_string());
+    }
+    let profiles = args.topics.qos_profile_overrides_path.as_deref();
+    let profiles = match profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in) {
+        Ok(profiles) => profiles,
+        Err(failure) => return Some(format!("{:#}", failure.error)),
+    };
+    let planned = cli::plan(args, &profiles, bag.range()?, bag.topics());
+    planned.err().map(|error| error.to_string())
+}
+
 impl ShardPlan {
     /// From the arguments, the scenarios, their recordings and the environment.
     pub(super) fn new(args: &SuiteRunArgs) -> Result<Self, Failure> {
@@ -77,6 +98,12 @@ impl ShardPlan {
             list = list
                 .filtered(&texts.join("`, `"), is_wanted)
                 .or_exit(Exit::Usage)?;
+        }
+        let has_reference = |case: &Case| case.has("golden");
+        if args.update_golden && !list.cases().iter().any(has_reference) {
+            let error =
+                anyhow!("--update-golden: no case has a reference; hint: golden = \"FILE\"");
+            return Err(Failure::new(Exit::Usage, error));
         }
         check_files(&list, args.update_golden).or_exit(Exit::Usage)?;
         check_reports(&list, &args.reports).or_exit(Exit::Usage)?;
@@ -141,13 +168,23 @@ impl ShardPlan {
         }
     }
 
-    /// Checks the command lines of all cases, as far as that is possible without running them.
-    pub(super) fn check_words(&self, runner: &Runner) -> Result<(), Failure> {
+    /// Checks the command lines of all cases, as far as that is possible without running them: if `with_recordings`, also whether
+    /// they fit the recordings. A recording that cannot be opened is an error of the run.
+    pub(super) fn check_words(
+        &self,
+        runner: &Runner,
+        with_recordings: bool,
+    ) -> Result<(), Failure> {
         for case in self.list.cases() {
             let words = runner.words(case);
             let words = [OsString::from("play")].into_iter().chain(words);
-            if let Err(error) = Cli::read(words) {
-                return Err(Failure::new(Exit::Usage, case.refused(&error.to_string())));
+            let refused = match Cli::read(words) {
+                Err(error) => Some(error.to_string()),
+                Ok(read) if with_recordings => misfit(&read.play),
+                Ok(_) => None,
+            };
+            if let Some(reason) = refused {
+                return Err(Failure::new(Exit::Usage, case.refused(&reason)));
             }
         }
         Ok(())

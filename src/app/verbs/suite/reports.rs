@@ -40,7 +40,7 @@ pub(super) fn write(
     } else {
         Reported::of_suite(&suite.runs, &suite.suite)
     };
-    let written = files.write(reported, suite);
+    let written = files.write(reported, suite, None);
     let printed = match format {
         Format::Text => stdout::page(&to_text(reported)),
         Format::Json => stdout::json(suite),

@@ -1,8 +1,9 @@
 //! `play suite DIR…`: runs the cases of one shard and writes what becomes of each as it ends.
 
 use std::fs;
+use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use bagplay::ci::report::RunRecord;
 use bagplay::ci::suite::scenario::Case;
 use bagplay::ci::suite::{Event, Finished, Runner, ShardWriter, Why, worst_exit};
@@ -27,13 +28,15 @@ pub(super) fn run(
     let plan = ShardPlan::new(args)?;
     let runner = runner(args)?;
     if args.runner.is_none() {
-        plan.check_words(&runner)?;
+        plan.check_words(&runner, args.list)?;
     }
     if args.list {
         plan.print(output.format)?;
         return Ok(Exit::Done);
     }
     let reports = ReportTargets::of(&args.reports)?;
+    // The weights of the next suite, if this one is killed.
+    reports.remove_earlier(args.timings.as_deref())?;
     let cases = plan.own_cases();
     let ran = run_cases(args, &plan, &cases, runner, log_target)?;
     let written = ran.written.as_ref().err();
@@ -48,10 +51,17 @@ pub(super) fn run(
 
 /// How the cases are run; the folders are set when the number of the attempt is known.
 fn runner(args: &SuiteRunArgs) -> Result<Runner, Failure> {
-    let program = args.runner.clone().map_or_else(std::env::current_exe, Ok);
-    let program = program
-        .context("the file of this program")
-        .or_exit(Exit::Failed)?;
+    let program = match &args.runner {
+        Some(named) => {
+            check_program(named)
+                .context("--runner")
+                .or_exit(Exit::Usage)?;
+            named.clone()
+        }
+        None => std::env::current_exe()
+            .context("the file of this program")
+            .or_exit(Exit::Failed)?,
+    };
     Ok(Runner {
         program,
         more: if args.update_golden {
@@ -67,6 +77,24 @@ fn runner(args: &SuiteRunArgs) -> Result<Runner, Failure> {
         timeout: args.timeout.map(Duration::to_std),
         grace: args.grace.to_std(),
     })
+}
+
+/// Whether there is such a program: a path, or a name in `PATH`.
+fn check_program(program: &Path) -> anyhow::Result<()> {
+    let can_run = |file: &Path| {
+        fs::metadata(file).is_ok_and(|facts| facts.is_file())
+            && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+    };
+    let named = Foreign::path(program);
+    if program.components().count() > 1 || program.starts_with(".") {
+        ensure!(program.exists(), "there is no {named}");
+        ensure!(can_run(program), "{named} cannot be run; hint: chmod +x");
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let is_found = std::env::split_paths(&folders).any(|it| can_run(&it.join(program)));
+        ensure!(is_found, "the program `{named}` is not found in PATH");
+    }
+    Ok(())
 }
 
 /// What became of the cases of a shard.
@@ -100,8 +128,8 @@ fn run_cases(
     let out = || Foreign::path(&args.out).to_string();
     let header = plan.header(args);
     let mut file = ShardWriter::create(&args.out, header)
-        .with_context(out)
-        .or_exit(Exit::Failed)?;
+        .with_context(|| format!("--out: {}", out()))
+        .or_exit(Exit::Usage)?;
     let number = plural(cases.len() as u64, "case");
     let report = Foreign::path(file.path());
     tracing::info!("shard {}: {number}, report {report}", plan.partition);

@@ -7,8 +7,10 @@ use super::file::schema;
 use super::file::source::{ExpectationError, Source};
 use super::judge;
 use super::judged::Judged;
+use super::rules::count::CountSpec;
+use super::topics::Bags;
 use crate::ci::report::Check;
-use crate::untrusted::FileName;
+use crate::untrusted::{FileName, Foreign};
 
 /// What is expected of the outputs of a run, or of any recording.
 ///
@@ -90,6 +92,23 @@ impl Expectations {
     /// that says so. The outputs are read once; memory does not depend on their length.
     pub fn judge(&self, run: &Judged<'_>) -> Vec<Check> {
         judge::judge(&self.all, run)
+    }
+
+    /// A sentence for each topic that must not have messages, that nobody played or published, and whose name is almost that of
+    /// another one: the expectation holds, but may mean the other topic.
+    pub fn doubts(&self, run: &Judged<'_>) -> Vec<String> {
+        let bags = Bags::of(run);
+        let mut doubts = Vec::new();
+        for (name, expectation) in &self.all {
+            let is_absent = matches!(expectation.spec, Spec::Count(CountSpec::NONE));
+            if is_absent && let Some(nearest) = bags.nearest(&expectation.topic) {
+                let nearest = Foreign::text(nearest);
+                doubts.push(format!(
+                    "{name}: there is no such topic; did you mean {nearest}?"
+                ));
+            }
+        }
+        doubts
     }
 
     /// The tables of a file and their keys, for its documentation.

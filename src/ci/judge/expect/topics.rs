@@ -1,6 +1,11 @@
 //! [`Bags`]: the recordings that are judged, and [`TopicKey`], a topic of either.
 
+use super::judged::Judged;
 use crate::bag::{Bag, Selection, TopicId};
+use crate::untrusted::Foreign;
+
+/// At most so many topics are listed.
+const LISTED: usize = 8;
 
 /// Names of topics that are at least so similar may be meant for each other.
 const SIMILAR: f64 = 0.85;
@@ -31,6 +36,15 @@ pub(crate) struct Bags<'a> {
 }
 
 impl<'a> Bags<'a> {
+    /// Those of a run.
+    pub(crate) fn of(run: &Judged<'a>) -> Self {
+        Self {
+            outputs: run.outputs,
+            inputs: run.inputs,
+            played: run.topics,
+        }
+    }
+
     pub(crate) fn get(&self, side: Side) -> Option<&'a Bag> {
         match side {
             Side::Inputs => self.inputs,
@@ -64,8 +78,39 @@ impl<'a> Bags<'a> {
         outputs
     }
 
-    /// The name of a topic that was played or published which is most like this one, if one is like it.
+    /// That a topic was neither played nor published, and which one may be meant; `None` if it was.
+    pub(crate) fn missing(&self, name: &str) -> Option<String> {
+        if !self.either(name).is_empty() {
+            return None;
+        }
+        let said = "there is no such topic";
+        if let Some(nearest) = self.nearest(name) {
+            return Some(format!("{said}; did you mean {}?", Foreign::text(nearest)));
+        }
+        let mut names: Vec<String> = self
+            .outputs
+            .topics()
+            .iter()
+            .map(|topic| Foreign::text(&topic.name).to_string())
+            .collect();
+        names.sort();
+        names.dedup();
+        let more = match names.len().saturating_sub(LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        names.truncate(LISTED);
+        Some(match names.as_slice() {
+            [] => format!("{said}; the outputs have no topics"),
+            _ => format!("{said}; the outputs have {}{more}", names.join(", ")),
+        })
+    }
+
+    /// Of a topic that was neither played nor published: the name of the one that is most like it, if one is like it.
     pub(crate) fn nearest(&self, name: &str) -> Option<&'a str> {
+        if !self.either(name).is_empty() {
+            return None;
+        }
         // Similarity is computed in the square of the length.
         let short = |name: &str| name.trim_start_matches('/').chars().take(64).collect();
         let wanted: String = short(name);

@@ -77,13 +77,12 @@ impl Repeat {
             })
         };
         let mut comparison = compare(&open(usual)?, &open(other)?, &Rules::of_repetitions())?;
-        let (usual, other) = (
-            format!("run {}", usual.number),
-            format!("run {}", other.number),
-        );
+        let numbers = (usual.number, other.number);
+        let (usual, other) = (format!("run {}", numbers.0), format!("run {}", numbers.1));
         let divergence = comparison.first.take().map(|first| {
             let mut divergence = Divergence {
                 between: format!("{usual} and {other}"),
+                repetitions: Some(numbers),
                 ..first
             };
             divergence.input = last_input(sent, &divergence);

@@ -55,6 +55,7 @@ pub(super) fn fields(differences: &[FieldDifference]) -> Markup {
 /// The section. Times are shown from `origin_ns` on, if there is one.
 pub(super) fn section(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
     let (reference, own) = &divergence.values;
+    let [first, second] = divergence.sides();
     let common = common_start(reference, own);
     let time = |at: Option<i64>| match at {
         None => "no message".to_owned(),
@@ -70,8 +71,8 @@ pub(super) fn section(divergence: &Divergence, origin_ns: Option<i64>) -> Markup
                 "."
             }
             div.pair {
-                (value("Reference", "reference", reference, common, &time(divergence.times_ns.0)))
-                (value("This run", "own", own, common, &time(divergence.times_ns.1)))
+                (value(&first, "reference", reference, common, &time(divergence.times_ns.0)))
+                (value(&second, "own", own, common, &time(divergence.times_ns.1)))
             }
             (plot(divergence, origin_ns))
             @if let Some((topic, at)) = &divergence.input {
@@ -114,6 +115,7 @@ fn common_start(one: &str, other: &str) -> usize {
 
 fn plot(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
     let (reference, own) = &divergence.series;
+    let [first, second] = divergence.sides();
     let points = || reference.iter().chain(own);
     let place = divergence.times_ns.1.or(divergence.times_ns.0);
     let Some(time) = TimeScale::over(points().map(|(at, _)| *at).chain(place)) else {
@@ -128,7 +130,7 @@ fn plot(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
     html! {
         div.over data-start=(time.start()) data-span=(time.seconds()) {
             div.head {
-                p.legend { span.reference { "reference" } " " span.own { "this run" } }
+                p.legend { span.reference { (first) } " " span.own { (second) } }
                 (zoom())
             }
             div.plot tabindex="0" role="group"
@@ -137,12 +139,12 @@ fn plot(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
                 (levels(values, &[]))
                 svg.view.tall data-unit="" data-low=(values.low()) data-high=(values.high()) data-scale=(values.kind())
                     viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none"
-                    role="img" aria-label={ "The values of " (field) " in the reference and in this run" } {
+                    role="img" aria-label={ "The values of " (field) ": " (first) " and " (second) } {
                     @if let Some(at) = place {
                         path.place d={ "M" (time.x(at)) " 0v" (HEIGHT) } {}
                     }
-                    path.reference data-name="reference" d=(line(reference, time, values)) {}
-                    path.own data-name="this run" d=(line(own, time, values)) {}
+                    path.reference data-name=(first) d=(line(reference, time, values)) {}
+                    path.own data-name=(second) d=(line(own, time, values)) {}
                 }
                 (names(values, &[], ""))
                 (pointer())

@@ -44,6 +44,7 @@ pub(super) const fn sign(overall: Overall) -> &'static str {
         Overall::Failed => "✕",
         Overall::Error => "!",
         Overall::Interrupted => "■",
+        Overall::Skipped => "–",
     }
 }
 

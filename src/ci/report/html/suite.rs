@@ -56,6 +56,7 @@ fn tally(order: &[(usize, Outcome)]) -> Markup {
         Overall::Failed,
         Overall::Error,
         Overall::Interrupted,
+        Overall::Skipped,
         Overall::Passed,
     ];
     html! {

@@ -87,8 +87,8 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The record of a case without a run: this check says why. By the exit code it was left out (0), interrupted, or could not be
-    /// run.
+    /// The record of a case without a run: this check says why. By the exit code it was left out (0), not begun before the suite
+    /// was interrupted, or could not be run.
     pub fn not_run(case: &str, check: &str, reason: impl Into<String>, exit_code: u8) -> Self {
         let verdict = match exit_code {
             0 => Verdict::Skipped,
@@ -97,8 +97,8 @@ impl RunRecord {
         Self {
             name: case.to_owned(),
             checks: vec![Check::new(Kind::Run, check, verdict, reason)],
-            ended: if Exit::of(exit_code).is_signal() {
-                Ended::Interrupted
+            ended: if exit_code == 0 || Exit::of(exit_code).is_signal() {
+                Ended::NotRun
             } else {
                 Ended::Failed
             },
@@ -121,9 +121,9 @@ pub struct Repeated {
 }
 
 impl Repeated {
-    /// Adds a run, unless it was interrupted.
+    /// Adds a run, unless it was interrupted or not begun.
     pub fn add(&mut self, run: &RunRecord) {
-        if run.ended == Ended::Interrupted {
+        if matches!(run.ended, Ended::Interrupted | Ended::NotRun) {
             return;
         }
         self.runs += 1;
@@ -288,6 +288,9 @@ pub struct ChildRecord {
 pub struct Divergence {
     /// What is compared, in words: `golden.mcap and out.mcap`.
     pub between: String,
+    /// The numbers of the two runs, if repetitions of one run are compared: the first is in the place of the reference, the other
+    /// in that of this run.
+    pub repetitions: Option<(u32, u32)>,
     /// The topic.
     pub topic: String,
     /// The number of the message in its topic, from 0.
@@ -305,6 +308,16 @@ pub struct Divergence {
     /// The values of the field around the place, if it is a number: in the reference, and in this run.
     #[serde(with = "super::number")]
     pub series: (Series, Series),
+}
+
+impl Divergence {
+    /// The names of the two sides: `reference` and `this run`, or `run 1` and `run 3`.
+    pub fn sides(&self) -> [String; 2] {
+        match self.repetitions {
+            Some((usual, other)) => [usual, other].map(|number| format!("run {number}")),
+            None => ["reference", "this run"].map(str::to_owned),
+        }
+    }
 }
 
 /// How often a field differs.
@@ -362,4 +375,6 @@ pub enum Ended {
     /// It was interrupted by a signal.
     #[default]
     Interrupted,
+    /// It was not begun: another one had failed, or the suite was interrupted.
+    NotRun,
 }

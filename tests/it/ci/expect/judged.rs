@@ -86,7 +86,8 @@ fn a_topic_that_is_missing_fails_unless_the_count_allows_it() {
         field.as_str(),
     ] {
         let missing = judged_of("/nowhere", keys, &run);
-        let reason = "/nowhere: no message, there is no such topic".to_owned();
+        let reason = "/nowhere: no message, there is no such topic; the outputs have /odom, /quiet"
+            .to_owned();
         assert_eq!(missing, (Verdict::Failed, reason), "{keys}");
         let mistyped = judged_of("/odomm", keys, &run).1;
         assert!(
@@ -112,13 +113,61 @@ fn a_topic_that_is_missing_fails_unless_the_count_allows_it() {
         (verdict, &*reason),
         (
             Verdict::Failed,
-            "/nowhere: no message, at least 1 are expected"
+            "/nowhere: no message, at least 1 are expected; there is no such topic; the outputs have /odom, /quiet"
         )
     );
     assert_eq!(
         judged_of("/nowhere", "absent = true", &run).0,
         Verdict::Passed
     );
+}
+
+#[test]
+fn a_topic_that_the_run_played_is_no_output() {
+    let inputs = drive();
+    let outputs = Recording::new().topic("/quiet", ODOMETRY).bag();
+    let run = Judged {
+        inputs: Some(&inputs),
+        ..Judged::recording(&outputs)
+    };
+    let played = "/odom: no node published it, the run played it from the recording; \
+                  hint: --exclude-topics leaves it out";
+    for (keys, verdict) in [
+        ("count = 101", Verdict::Failed),
+        ("count = { max = 0 }", Verdict::Error),
+        ("absent = true", Verdict::Error),
+        ("rate = { min = 1 }", Verdict::Failed),
+    ] {
+        let judged = judged_of("/odom", keys, &run);
+        assert_eq!(judged, (verdict, played.to_owned()), "{keys}");
+    }
+    let quiet = judged_of("/quiet", "absent = true", &run);
+    assert_eq!(quiet.0, Verdict::Passed);
+    let unplayed = Selection::of([], &inputs);
+    let run = Judged {
+        topics: Some(&unplayed),
+        ..run
+    };
+    let (verdict, reason) = judged_of("/odom", "absent = true", &run);
+    assert_eq!(verdict, Verdict::Passed, "{reason}");
+}
+
+#[test]
+fn an_absent_topic_that_is_almost_one_that_is_there_is_doubted() {
+    let bag = drive();
+    let run = Judged::recording(&bag);
+    let doubts = |topic: &str, keys: &str| {
+        parse(&format!("[[expect]]\ntopic = '{topic}'\n{keys}")).doubts(&run)
+    };
+    let doubted = ["/odomm: absent: there is no such topic; did you mean /odom?"];
+    assert_eq!(doubts("/odomm", "absent = true"), doubted);
+    for (topic, keys) in [
+        ("/nowhere", "absent = true"),
+        ("quiet", "absent = true"),
+        ("/odomm", "count = { max = 5 }"),
+    ] {
+        assert_eq!(doubts(topic, keys), [""; 0], "{topic}: {keys}");
+    }
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn what_is_not_connected_is_said() {
         ),
         (
             "target = 'map'\nsource = 'lidar'\nat = '/nowhere'",
-            "/nowhere: no message, there is no such topic",
+            "/nowhere: no message, there is no such topic; the outputs have /tf",
         ),
     ] {
         assert_eq!(judged(keys, &all), (Verdict::Failed, reason.to_owned()));

@@ -276,16 +276,16 @@ pub(in crate::app::run::ci) fn of_unreceived(
     Some(Check::new(Kind::Run, name, verdict, reason))
 }
 
-/// Whether outputs of the run are known to be missing.
+/// Whether a run that came to its end is known to lack messages: outputs, or inputs that should have been played.
 pub(in crate::app::run::ci) fn are_incomplete(record: &RunRecord) -> bool {
     let says_so = |check: &Check| {
-        let is_lost = [RECORDED, RECEIVED].contains(&check.name.as_str());
-        check.kind == Kind::Run && is_lost && check.verdict == Verdict::Error
+        let is_about_messages = [EVERYTHING, RECORDED, RECEIVED].contains(&check.name.as_str());
+        check.kind == Kind::Run && is_about_messages && check.verdict == Verdict::Error
     };
     record.checks.iter().any(says_so)
 }
 
-/// If outputs are missing, failed expectations and comparisons give no verdict: the missing outputs may be the reason.
+/// If messages are missing, failed expectations and comparisons give no verdict: that may be the reason.
 pub(in crate::app::run::ci) fn withdraw_verdicts(record: &mut RunRecord) {
     if !are_incomplete(record) {
         return;
@@ -294,7 +294,7 @@ pub(in crate::app::run::ci) fn withdraw_verdicts(record: &mut RunRecord) {
         let is_about_outputs = matches!(check.kind, Kind::Expectation | Kind::Golden);
         if is_about_outputs && check.verdict == Verdict::Failed {
             check.verdict = Verdict::Skipped;
-            let reason = format!("no verdict, because outputs are missing: {}", check.reason);
+            let reason = format!("no verdict, because messages are missing: {}", check.reason);
             check.reason = reason;
         }
     }
@@ -358,7 +358,7 @@ mod tests {
             withdraw_verdicts(&mut record);
             (Outcome::of(&record).exit_code, record.checks)
         };
-        for name in [RECORDED, RECEIVED] {
+        for name in [EVERYTHING, RECORDED, RECEIVED] {
             let lost = Check::new(Kind::Run, name, Verdict::Error, "1 message was lost");
             let (code, checks) = outcome([&[lost], &failed[..]].concat());
             assert_eq!(code, 1, "{name}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use bagplay::bag::{Bag, Selection};
 use bagplay::ci::isolation::RunFolder;
-use bagplay::ci::judge::compare::{Rules, Updated, compare, update};
+use bagplay::ci::judge::compare::{Rules, UpdateError, Updated, compare, update};
 use bagplay::ci::judge::expect::{Expectations, Judged};
 use bagplay::ci::judge::repeat::{Facts, Repeat, Sent};
 use bagplay::ci::report::{Check, Ended, Kind, RunRecord, Verdict};
@@ -127,6 +127,7 @@ impl Judges {
         };
         let checks = self.expectations.judge(&judged);
         record.checks.extend(checks);
+        record.notes.extend(self.expectations.doubts(&judged));
         if let Some(golden) = self.golden() {
             golden.judge(&outputs, happened, record);
         }
@@ -182,7 +183,12 @@ impl Golden {
     }
 
     fn name(&self) -> String {
-        format!("as in {}", Foreign::path(&self.path))
+        let path = Foreign::path(&self.path);
+        if self.is_updated {
+            format!("{path} is up to date")
+        } else {
+            format!("as in {path}")
+        }
     }
 
     fn judge(&self, outputs: &Bag, happened: &Happened, record: &mut RunRecord) {
@@ -235,6 +241,11 @@ impl Golden {
             }
             Ok(Updated::Unreadable(why)) => {
                 format!("{golden} was replaced; it was unreadable: {why}")
+            }
+            // Another try would not help.
+            Err(UpdateError::Empty(_)) => {
+                let why = format!("nothing was published, and {golden} is not replaced");
+                return Check::failed(Kind::Golden, self.name(), why);
             }
             Err(error) => return self.undecided(&error.to_string()),
         };

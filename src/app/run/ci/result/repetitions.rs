@@ -17,8 +17,8 @@ pub(in crate::app::run::ci) struct Repetitions {
     /// The runs whose outputs may be compared.
     runs: Repeat,
     repeated: Repeated,
-    /// The record that represents all runs: the last one or, if a run has failed, the worst one.
-    record: RunRecord,
+    /// The record that represents all runs: the worst one, and of equal ones the first.
+    record: Option<RunRecord>,
     first_failure: Option<(u32, String)>,
     /// Whether no further run may follow.
     has_ended: bool,
@@ -63,9 +63,11 @@ impl Repetitions {
             self.first_failure = Some((record.repetition, sentence));
         }
         self.has_ended = !(is_complete || is_worth_repeating);
-        let (kept, new) = (self.record.exit_code, record.exit_code);
-        if kept == 0 || (kept != new && worst_exit([kept, new]) == new) {
-            self.record = record;
+        let new = record.exit_code;
+        let is_worse = |kept: u8| kept != new && worst_exit([kept, new]) == new;
+        let kept = self.record.as_ref().map(|kept| kept.exit_code);
+        if kept.is_none_or(is_worse) {
+            self.record = Some(record);
         }
     }
 
@@ -82,7 +84,7 @@ impl Repetitions {
         judge: impl FnOnce(&Repeat, &mut RunRecord),
     ) -> RunRecord {
         let is_cut_short = self.next().is_some();
-        let mut record = self.record;
+        let mut record = self.record.unwrap_or_default();
         if self.wanted < 2 {
             return record;
         }

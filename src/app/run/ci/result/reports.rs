@@ -1,10 +1,12 @@
 //! Writes the reports of runs, copies the recording, and prints the verdict.
 
+use std::time::Instant;
+
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::report::{Check, Kind, Outcome, RunRecord, Verdict, to_text};
-use bagplay::cli::{Format, OutputArgs, PlayArgs};
+use bagplay::cli::{Exit, Format, OutputArgs, PlayArgs};
 
-use crate::app::failure::Failure;
+use crate::app::failure::{Failure, OrExit};
 use crate::app::log::stdout;
 use crate::app::reports::{ReportTargets, Target};
 use crate::app::run::ci::setup::WITH_INPUTS;
@@ -27,12 +29,24 @@ impl Results {
         })
     }
 
-    /// Copies the recording to where it was asked for. An error is one of the run.
+    /// Removes the results of an earlier run from where those of this one will be.
+    ///
+    /// # Errors
+    /// Names the file that cannot be removed.
+    pub(in crate::app::run::ci) fn remove_earlier(&self) -> Result<(), Failure> {
+        if let Some(recording) = &self.recording {
+            recording.remove_earlier().or_exit(Exit::Usage)?;
+        }
+        self.reports.remove_earlier(None)
+    }
+
+    /// Copies the recording to where it was asked for. An error is one of the run. A reader of a pipe is not waited for after
+    /// `until`.
     pub(in crate::app::run::ci) fn copy(
         &self,
         args: &PlayArgs,
         folder: &RunFolder,
-        record: &mut RunRecord,
+        (record, until): (&mut RunRecord, Option<Instant>),
     ) {
         let Some(target) = &self.recording else {
             return;
@@ -42,7 +56,7 @@ impl Results {
         if !source.exists() {
             return;
         }
-        if let Err(error) = target.copy(&source) {
+        if let Err(error) = target.copy(&source, until) {
             let (name, why) = (
                 "the recording of the outputs is copied",
                 format!("{error:#}"),
@@ -53,15 +67,20 @@ impl Results {
         }
     }
 
-    /// Writes the reports.
+    /// Writes the reports. A reader of a pipe is not waited for after `until`.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
-    pub(in crate::app::run::ci) fn report(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.reports.write(std::slice::from_ref(record), record)
+    pub(in crate::app::run::ci) fn report(
+        &self,
+        record: &RunRecord,
+        until: Option<Instant>,
+    ) -> Result<(), Failure> {
+        self.reports
+            .write(std::slice::from_ref(record), record, until)
     }
 
-    /// Writes the reports, and prints the verdict.
+    /// Writes the reports as [`Self::report`], and prints the verdict.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
@@ -69,9 +88,10 @@ impl Results {
         &self,
         output: &OutputArgs,
         record: &RunRecord,
+        until: Option<Instant>,
     ) -> Result<(), Failure> {
         let records = std::slice::from_ref(record);
-        let written = self.report(record);
+        let written = self.report(record, until);
         match output.format {
             Format::Json => stdout::json(record)?,
             Format::Text => {

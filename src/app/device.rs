@@ -1,0 +1,132 @@
+//! [`Device`]: a device or a pipe into which a report is written. A reader that takes nothing is waited for until the program
+//! is to end.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bagplay::untrusted::Foreign;
+
+use super::signals::asked;
+
+/// How long a reader may take nothing after the program was asked to end.
+const GRACE: Duration = Duration::from_secs(1);
+/// After so long without a reader a line of the log says what is waited for.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// A device or a pipe, open for writing.
+#[derive(Debug)]
+pub(super) struct Device {
+    path: PathBuf,
+    file: File,
+}
+
+impl Device {
+    /// Opens it. A pipe that nobody reads is an error, because a reader may never come.
+    pub(super) fn open(path: &Path, about: &Metadata) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            file: open(path, about)?,
+        })
+    }
+
+    /// Writes into it. `until` is the end of the program's time, if that is limited.
+    pub(super) fn writer(&self, until: Option<Instant>) -> impl Write {
+        Writer {
+            device: self,
+            until,
+            has_said: false,
+        }
+    }
+}
+
+/// Waits for the reader.
+struct Writer<'a> {
+    device: &'a Device,
+    until: Option<Instant>,
+    /// Whether the log says that the reader is waited for.
+    has_said: bool,
+}
+
+impl Writer<'_> {
+    /// The reader has taken nothing since then.
+    #[expect(clippy::disallowed_methods, reason = "the rim of the program")]
+    fn wait(&mut self, since: Instant) -> io::Result<()> {
+        let now = Instant::now();
+        let is_late = self.until.is_some_and(|until| until <= now);
+        let silence = now.saturating_duration_since(since);
+        if silence >= GRACE && (is_late || asked().is_some()) {
+            let why = "its reader takes nothing";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+        }
+        if silence >= SILENCE && !self.has_said {
+            self.has_said = true;
+            let path = Foreign::path(&self.device.path);
+            tracing::warn!("waiting for the reader of {path}, which takes nothing");
+        }
+        wait_for_space(&self.device.file)
+    }
+}
+
+impl Write for Writer<'_> {
+    #[expect(clippy::disallowed_methods, reason = "the rim of the program")]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let since = Instant::now();
+        loop {
+            match (&self.device.file).write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(since)?,
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn open(path: &Path, about: &Metadata) -> io::Result<File> {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::io::Errno;
+    // A write that would wait returns, so that a signal can end the program.
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let opened = rustix::fs::open(path, flags, Mode::empty());
+    let opened = opened.map_err(|error| {
+        if error == Errno::NXIO && about.file_type().is_fifo() {
+            io::Error::other("nobody reads this pipe; hint: start its reader first")
+        } else {
+            error.into()
+        }
+    })?;
+    Ok(opened.into())
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path, _: &Metadata) -> io::Result<File> {
+    std::fs::OpenOptions::new().write(true).open(path)
+}
+
+/// Returns when the file may take more, at the latest after a short while.
+#[cfg(unix)]
+fn wait_for_space(file: &File) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let look_again = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    let mut files = [PollFd::new(file, PollFlags::OUT)];
+    match poll(&mut files, Some(&look_again)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(unix))]
+fn wait_for_space(_: &File) -> io::Result<()> {
+    std::thread::sleep(Duration::from_millis(100));
+    Ok(())
+}
