@@ -2,7 +2,6 @@
 
 #[cfg(feature = "tui")]
 pub(crate) mod bar;
-pub(crate) mod device;
 mod dirs;
 pub(crate) mod failure;
 pub(crate) mod headless;

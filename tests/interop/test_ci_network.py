@@ -50,18 +50,23 @@ def other_player(port: int, *words: str):
         other.wait()
 
 
-def test_a_topic_that_another_node_begins_to_publish_is_no_passed_run(run, demo):
+def test_a_topic_that_another_node_begins_to_publish_gives_no_verdict(run, demo, tmp_path):
+    expect = tmp_path / "expect.toml"
+    expect.write_text("[[expect]]\ntopic = '/answer'\ncount = { min = 1000000 }\n")
     port = free_port()
     endpoint = f"tcp/127.0.0.1:{port}"
     command = ["env", f"BAGPLAY_ENDPOINT={endpoint}", *node()]
     network = ("--listen", endpoint)
-    with run.start("--rate", "0.5", command=command, end="+3s", network=network) as running:
+    flags = ("--rate", "0.5", "--expect", str(expect))
+    with run.start(*flags, command=command, end="+3s", network=network) as running:
         running.wait_for_node('"first"')
         with other_player(port, str(DEMO), "--topics", INPUT, "--rate", "0.01"):
             running.wait_for(lambda: "/imu is not played after" in running.stderr(), "the other player is seen")
             case = running.case()
     assert case.exit == FAILED, case.stderr
     case.says("/imu: ", "messages were played; /", "began to publish it at", "--isolated")
+    (check,) = [it for it in case.report["checks"] if it["kind"] == "expectation"]
+    assert check["verdict"] == "skipped" and "messages are missing" in check["reason"], check
     (sent,) = [it["messages"] for it in case.report["inputs"]]
     assert 0 < sent < len(demo.of(INPUT))
 

@@ -374,6 +374,36 @@ fn the_time_limit_ends_a_run_whose_report_nobody_takes() {
 }
 
 #[test]
+fn the_files_of_repetitions_are_where_the_report_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = ["--repeat", "2", "--record-inputs"];
+    let run = run(dir.path(), &demo(), &more).code(0);
+    let report = json(&run.get_output().stdout);
+    let folder = Path::new(report["folder"].as_str().unwrap());
+    assert_eq!(folder, dir.path().join("run").canonicalize().unwrap());
+    let files = report["files"].as_object().unwrap();
+    assert_eq!(files["outputs"], "run-1/outputs.mcap");
+    assert_eq!(files["inputs and outputs"], "run-1/with-inputs.mcap");
+    for name in files.values() {
+        let file = folder.join(name.as_str().unwrap());
+        assert!(file.is_file(), "{}", file.display());
+    }
+}
+
+#[test]
+fn a_reader_that_closes_its_pipe_is_said_to_have_lost_the_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let (child, mut reader) = run_into_pipe(dir.path(), &[]);
+    reader.read_exact(&mut [0; 10]).unwrap();
+    drop(reader);
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    let why = "pipe cannot be written: its reader has closed it";
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
 fn a_slow_reader_gets_all_of_a_report() {
     let dir = tempfile::tempdir().unwrap();
     let (child, mut reader) = run_into_pipe(dir.path(), &["--format", "json"]);

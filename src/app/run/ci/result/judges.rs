@@ -298,12 +298,18 @@ fn played_topics(setup: &Setup<'_>, plan: &Plan) -> Selection {
     Selection::of(topics, setup.bag)
 }
 
-/// Of the recordings with equal outputs the first is kept: the record of all repetitions names that one.
+/// The files of the run that represents all repetitions are named from the folder of all of them. Of the recordings with equal
+/// outputs the first is kept.
 pub(in crate::app::run::ci) fn name_kept_outputs(
     folder: &RunFolder,
     runs: &Repeat,
     record: &mut RunRecord,
 ) {
+    let inner = folder.path().join(format!("run-{}", record.repetition));
+    for name in record.files.values_mut() {
+        *name = folder.relative(&inner.join(&*name));
+    }
+    record.folder = Foreign::path(folder.path()).to_string();
     let groups = runs.groups();
     let mut own = groups
         .iter()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bagplay::untrusted::Foreign;
 
-use super::signals::asked;
+use crate::app::signals::asked;
 
 /// How long a reader may take nothing after the program was asked to end.
 const GRACE: Duration = Duration::from_secs(1);
@@ -76,6 +76,10 @@ impl Write for Writer<'_> {
         loop {
             match (&self.device.file).write(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(since)?,
+                // A closed standard output is no failure, but the report is lost.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    return Err(io::Error::other("its reader has closed it"));
+                }
                 written => return written,
             }
         }

@@ -1,4 +1,4 @@
-//! [`ReportTargets`]: the files into which a run or a suite writes its reports.
+//! [`ReportTargets`]: where the reports of a run or a suite go.
 //!
 //! A file that cannot be written is found before anything is played. Each is written beside its place and then renamed, so there
 //! is never a part of a report.
@@ -15,8 +15,8 @@ use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
 use super::device::Device;
-use super::failure::{Failure, OrExit};
-use super::signals::asked;
+use crate::app::failure::{Failure, OrExit};
+use crate::app::signals::asked;
 
 /// The longest summary in Markdown, in bytes: what GitHub takes.
 const MOST_MARKDOWN: usize = 1 << 20;
