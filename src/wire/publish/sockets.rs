@@ -3,7 +3,7 @@
 //! If the receiver is on this machine, also the bytes that it has not read: a receiver that finds its link
 //! closed at its next keep-alive discards what it has not read yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,10 @@ use std::time::Duration;
 use zenoh::Wait;
 use zenoh::session::Link;
 
-use super::acknowledged::{Ports, acknowledged};
+use super::socket_diag::{SocketDiag, Unanswered};
+
+/// The local and the remote port of a connection.
+type Ports = (u16, u16);
 
 /// Keep-alive messages of a few bytes enter even a stuck buffer; an increase of this size or more is data.
 const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
@@ -52,8 +55,8 @@ struct Waiting {
     /// The bytes that it has not sent, that the receiver has not acknowledged, or, if it is on this machine, that it has not
     /// read.
     bytes: u64,
-    /// Those of them that the receiver has not read.
-    unread: u64,
+    /// The bytes that the receiver has taken since the link was opened, if the system counts them.
+    taken: Option<u64>,
 }
 
 impl SendBuffers {
@@ -64,15 +67,10 @@ impl SendBuffers {
         router: Option<&zenoh::Session>,
         now: Duration,
     ) {
-        let links = sessions.iter().chain(router).flat_map(sockets);
-        // Before the rest: what comes in between counts as not read, not as taken.
-        let acknowledged = acknowledged();
-        let waiting = unsent(links);
-        let taken = |ports: &Ports| {
-            let unread = waiting.get(ports)?.unread;
-            Some((*ports, acknowledged.get(ports)?.saturating_sub(unread)))
-        };
-        let taken: BTreeMap<Ports, u64> = waiting.keys().filter_map(taken).collect();
+        let waiting = waiting(sessions.iter().chain(router).flat_map(sockets));
+        let taken = waiting.iter();
+        let taken = taken.filter_map(|(ports, it)| Some((*ports, it.taken?)));
+        let taken: BTreeMap<Ports, u64> = taken.collect();
         let bytes = waiting.iter().map(|(ports, it)| (*ports, it.bytes));
         self.update(bytes.collect(), &taken, router.is_some(), now);
     }
@@ -202,7 +200,7 @@ fn is_thread_at_work(stat: &str, kind: &str) -> bool {
 /// The bytes that each session linked to this one has not read yet; empty if the system does not report them.
 pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
     let links: Vec<_> = zenoh.info().links().wait().collect();
-    let of_links = unsent(links.iter().filter_map(ends));
+    let of_links = waiting(links.iter().filter_map(ends));
     let mut by_session = BTreeMap::new();
     for link in &links {
         let bytes = ends(link).and_then(|(near, far)| of_links.get(&(near.port(), far.port())));
@@ -212,29 +210,55 @@ pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64>
 }
 
 /// What waits on each link; empty if the system does not report it.
-fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<Ports, Waiting> {
+fn waiting(links: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<Ports, Waiting> {
+    let links: BTreeSet<_> = links.collect();
+    told(&links).unwrap_or_else(|Unanswered| in_tables(&links))
+}
+
+/// The same, link by link.
+fn told(
+    links: &BTreeSet<(SocketAddr, SocketAddr)>,
+) -> Result<BTreeMap<Ports, Waiting>, Unanswered> {
+    let diag = SocketDiag::open()?;
+    let mut all: BTreeMap<Ports, Waiting> = BTreeMap::new();
+    for &(near, far) in links {
+        let own = diag.ask(near, far)?;
+        // After the other: what is received in between counts as not read, not as taken.
+        let receiver = diag.ask(far, near)?;
+        if own.is_none() && receiver.is_none() {
+            continue;
+        }
+        let unread = receiver.map_or(0, |it| it.unread);
+        let acknowledged = own.and_then(|it| it.acknowledged);
+        let taken = acknowledged.map(|bytes| bytes.saturating_sub(unread));
+        // Added, because links to two hosts may have the same ports.
+        let waiting = all.entry((near.port(), far.port())).or_default();
+        waiting.bytes += own.map_or(0, |it| it.unsent) + unread;
+        waiting.taken = taken.map(|taken| waiting.taken.unwrap_or(0) + taken);
+    }
+    Ok(all)
+}
+
+/// The same from the tables of all connections, which take milliseconds to read. What the receivers have taken is not in them.
+fn in_tables(links: &BTreeSet<(SocketAddr, SocketAddr)>) -> BTreeMap<Ports, Waiting> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|table| fs::read_to_string(table).unwrap_or_default());
-    let mut ours: BTreeMap<Ports, Option<Waiting>> = sockets
-        .map(|(near, far)| ((near.port(), far.port()), None))
-        .collect();
+    let links = links.iter().map(|(near, far)| (near.port(), far.port()));
+    let mut all: BTreeMap<Ports, Option<Waiting>> = links.map(|ports| (ports, None)).collect();
     for socket in tables
         .iter()
         .flat_map(|table| table.lines())
         .filter_map(socket)
     {
         let (local, remote) = socket.ports;
-        // Added, because links to two hosts may have the same ports.
-        if let Some(waiting) = ours.get_mut(&(local, remote)) {
+        if let Some(waiting) = all.get_mut(&(local, remote)) {
             waiting.get_or_insert_default().bytes += socket.unsent;
         }
-        if let Some(waiting) = ours.get_mut(&(remote, local)) {
-            let waiting = waiting.get_or_insert_default();
-            waiting.bytes += socket.unread;
-            waiting.unread += socket.unread;
+        if let Some(waiting) = all.get_mut(&(remote, local)) {
+            waiting.get_or_insert_default().bytes += socket.unread;
         }
     }
-    let reported = ours.into_iter();
+    let reported = all.into_iter();
     reported
         .filter_map(|(ports, waiting)| Some((ports, waiting?)))
         .collect()
@@ -264,6 +288,29 @@ fn socket(line: &str) -> Option<Socket> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_system_tells_of_a_link_what_is_in_its_tables() {
+        use std::io::Write as _;
+        use std::net::{TcpListener, TcpStream};
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        near.write_all(&[1; 1000]).unwrap();
+        let ends = |stream: &TcpStream| (stream.local_addr().unwrap(), stream.peer_addr().unwrap());
+        let gone = (ends(&near).0, "127.0.0.1:1".parse().unwrap());
+        let links = BTreeSet::from([ends(&near), ends(&far), gone]);
+        let (told, found) = (told(&links).unwrap(), in_tables(&links));
+        let bytes = |all: &BTreeMap<Ports, Waiting>| {
+            let bytes = all.iter().map(|(ports, it)| (*ports, it.bytes));
+            bytes.collect::<BTreeMap<_, _>>()
+        };
+        assert_eq!(bytes(&told), bytes(&found));
+        let ports = |(near, far): (SocketAddr, SocketAddr)| (near.port(), far.port());
+        assert_eq!(told[&ports(ends(&near))].bytes, 1000);
+        assert!(told[&ports(ends(&near))].taken.is_some());
+    }
 
     #[test]
     fn an_entry_of_the_socket_table_is_read() {
