@@ -25,8 +25,8 @@ const STARVED: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(86_400);
 /// An acknowledgement may take this long although the receiver is not slow.
 const DELAYED: Duration = Duration::from_millis(200);
-/// How often the buffers are sampled at first, and after [`OFTEN_FOR`]: a sample takes milliseconds of processor time if
-/// the system's socket table is large, and slow subscribers may need that time.
+/// How often the buffers are sampled at first, and after [`OFTEN_FOR`]: a sample asks about each link and looks at each thread,
+/// and slow subscribers may need the time of the processor.
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 const LATER_EVERY: Duration = Duration::from_millis(50);
 const OFTEN_FOR: Duration = Duration::from_secs(1);

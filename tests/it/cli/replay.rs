@@ -386,7 +386,7 @@ fn the_files_of_repetitions_are_where_the_report_says() {
     assert_eq!(files["inputs and outputs"], "run-1/with-inputs.mcap");
     for name in files.values() {
         let file = folder.join(name.as_str().unwrap());
-        assert!(file.is_file(), "{}", file.display());
+        assert!(file.is_file(), "{name}");
     }
 }
 
