@@ -12,6 +12,8 @@ use crate::app::signals::asked;
 
 /// How long a reader may take nothing after the program was asked to end.
 const GRACE: Duration = Duration::from_secs(1);
+/// How often it is looked whether the program is to end.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// After so long without a reader a line of the log says what is waited for.
 const SILENCE: Duration = Duration::from_secs(2);
 
@@ -31,12 +33,23 @@ impl Device {
         })
     }
 
+    /// The file to which standard output or standard error goes, if this is one of them. It must not be replaced, and what is
+    /// written comes after what is there.
+    pub(super) fn of_output(path: &Path, about: &Metadata) -> io::Result<Option<Self>> {
+        let file = output_of(about)?;
+        Ok(file.map(|file| Self {
+            path: path.to_owned(),
+            file,
+        }))
+    }
+
     /// Writes into it. `until` is the end of the program's time, if that is limited.
     pub(super) fn writer(&self, until: Option<Instant>) -> impl Write {
         Writer {
             device: self,
             until,
             has_said: false,
+            has_space: false,
         }
     }
 }
@@ -47,11 +60,16 @@ struct Writer<'a> {
     until: Option<Instant>,
     /// Whether the log says that the reader is waited for.
     has_said: bool,
+    /// Whether the system said that the file takes more.
+    has_space: bool,
 }
 
 impl Writer<'_> {
     /// The reader has taken nothing since then.
-    #[expect(clippy::disallowed_methods, reason = "the rim of the program")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the rim of the program, and a wait for which there is no event"
+    )]
     fn wait(&mut self, since: Instant) -> io::Result<()> {
         let now = Instant::now();
         let is_late = self.until.is_some_and(|until| until <= now);
@@ -65,7 +83,13 @@ impl Writer<'_> {
             let path = Foreign::path(&self.device.path);
             tracing::warn!("waiting for the reader of {path}, which takes nothing");
         }
-        wait_for_space(&self.device.file)
+        if std::mem::take(&mut self.has_space) {
+            // It does not: a terminal that was stopped with ctrl-S.
+            std::thread::sleep(LOOK_AGAIN);
+        } else {
+            self.has_space = wait_for_space(&self.device.file)?;
+        }
+        Ok(())
     }
 }
 
@@ -109,28 +133,45 @@ fn open(path: &Path, about: &Metadata) -> io::Result<File> {
     Ok(opened.into())
 }
 
+#[cfg(unix)]
+fn output_of(about: &Metadata) -> io::Result<Option<File>> {
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::unix::fs::MetadataExt as _;
+    let is_it = |output: BorrowedFd<'_>| {
+        let found = rustix::fs::fstat(output);
+        found.is_ok_and(|found| (found.st_dev, found.st_ino) == (about.dev(), about.ino()))
+    };
+    let (out, err) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+    let output = [out, err].into_iter().find(|output| is_it(*output));
+    let output = output.filter(|_| about.is_file());
+    let copy = output.map(|output| output.as_fd().try_clone_to_owned());
+    Ok(copy.transpose()?.map(File::from))
+}
+
+#[cfg(not(unix))]
+fn output_of(_: &Metadata) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
 #[cfg(not(unix))]
 fn open(path: &Path, _: &Metadata) -> io::Result<File> {
     std::fs::OpenOptions::new().write(true).open(path)
 }
 
-/// Returns when the file may take more, at the latest after a short while.
+/// Returns `true` when the file takes more, and `false` after a short while.
 #[cfg(unix)]
-fn wait_for_space(file: &File) -> io::Result<()> {
+fn wait_for_space(file: &File) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let look_again = Timespec {
-        tv_sec: 0,
-        tv_nsec: 100_000_000,
-    };
+    let look_again = Timespec::try_from(LOOK_AGAIN).map_err(io::Error::other)?;
     let mut files = [PollFd::new(file, PollFlags::OUT)];
     match poll(&mut files, Some(&look_again)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Ok(number) => Ok(number > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
 #[cfg(not(unix))]
-fn wait_for_space(_: &File) -> io::Result<()> {
-    std::thread::sleep(Duration::from_millis(100));
-    Ok(())
+fn wait_for_space(_: &File) -> io::Result<bool> {
+    Ok(true)
 }

@@ -37,6 +37,8 @@ pub(crate) struct ReportTargets {
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
+    /// Whether the name that was given is a link to `path`.
+    is_linked: bool,
     way: Way,
 }
 
@@ -92,21 +94,19 @@ impl ReportTargets {
         })
     }
 
-    /// Removes the reports of an earlier run: if this one writes none, those must not be taken for its own. `kept` stays.
+    /// Removes the reports of an earlier run: if this one writes none, those must not be taken for its own.
     ///
     /// # Errors
     /// Names the file that cannot be removed.
-    pub(crate) fn remove_earlier(&self, kept: Option<&Path>) -> Result<(), Failure> {
+    pub(crate) fn remove_earlier(&self) -> Result<(), Failure> {
         let all = [&self.junit, &self.json, &self.markdown, &self.html];
-        let kept = kept.and_then(|file| file.canonicalize().ok());
-        let all = all.into_iter().flatten();
-        let mut all = all.filter(|target| kept.as_ref() != Some(&target.path));
+        let mut all = all.into_iter().flatten();
         all.try_for_each(Target::remove_earlier)
             .or_exit(Exit::Usage)
     }
 
-    /// Writes all of them; `json` is what the report in JSON has, the others are about `reported`. A reader of a pipe is not
-    /// waited for after `until`.
+    /// Writes all of them; `json` is what the report in JSON has, the others are about `reported`. After `until`, the reader of
+    /// a pipe may take nothing for a second at most.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
@@ -134,8 +134,12 @@ impl ReportTargets {
             }
         }
         let first = written.into_iter().collect::<anyhow::Result<()>>();
-        // A signal may be why there is none.
-        first.or_exit(asked().unwrap_or(Exit::Failed))
+        first.map_err(|error| {
+            let io = error.downcast_ref::<io::Error>();
+            let has_waited = io.is_some_and(|it| it.kind() == io::ErrorKind::TimedOut);
+            let asked = asked().filter(|_| has_waited);
+            Failure::new(asked.unwrap_or(Exit::Failed), error)
+        })
     }
 }
 
@@ -160,12 +164,14 @@ impl Target {
         target.or_exit(Exit::Usage)
     }
 
-    /// Removes the file of an earlier run, or empties it if its folder may not be changed.
+    /// Removes the file of an earlier run, or empties it if it is reached by a link or its folder may not be changed.
     ///
     /// # Errors
     /// Names the file.
     pub(crate) fn remove_earlier(&self) -> anyhow::Result<()> {
         let removed = match &self.way {
+            // Without the file, the link would lead nowhere.
+            Way::Beside(_) if self.is_linked => fs::write(&self.path, ""),
             Way::Beside(_) => match fs::remove_file(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 removed => removed,
@@ -176,7 +182,7 @@ impl Target {
         removed.with_context(|| format!("{} cannot be replaced", Foreign::path(&self.path)))
     }
 
-    /// Writes the file. The reader of a pipe is not waited for after `until`.
+    /// Writes the file. After `until`, the reader of a pipe may take nothing for a second at most.
     ///
     /// # Errors
     /// Names the file, which is as it was, unless it was written in its place.
@@ -227,6 +233,7 @@ fn find(file: &Path) -> io::Result<Target> {
     };
     let way = match fs::metadata(&path) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if let Some(device) = Device::of_output(&path, &found)? => Way::Open(device),
         Ok(found) if !found.is_file() => Way::Open(Device::open(&path, &found)?),
         _ => match beside(&folder) {
             Ok(_) => Way::Beside(Place {
@@ -239,7 +246,11 @@ fn find(file: &Path) -> io::Result<Target> {
             },
         },
     };
-    Ok(Target { path, way })
+    Ok(Target {
+        is_linked: fs::symlink_metadata(file).is_ok_and(|it| it.is_symlink()),
+        path,
+        way,
+    })
 }
 
 impl Place {

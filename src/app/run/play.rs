@@ -243,7 +243,6 @@ impl Interface {
 }
 
 /// The QoS profiles by topic from a file.
-/// Reads the file of `--qos-profile-overrides-path`.
 pub(crate) fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
     // Any kind of file: process substitution of a shell gives a pipe.
     let read = || Ok(QosOverrides::parse(&read_start(File::open(path)?)?)?);

@@ -172,8 +172,15 @@ impl Outcome {
             };
         };
         let worst = Self::of(culprit);
+        let exit = exit_among_others(culprit);
+        let is_interrupted = worst.overall == Overall::Skipped && exit.is_signal();
+        let overall = if is_interrupted {
+            Overall::Interrupted
+        } else {
+            worst.overall
+        };
         if runs.len() == 1 {
-            return worst;
+            return Self { overall, ..worst };
         }
         let same = |run: &&RunRecord| verdict(run) == worst.overall;
         let number = runs.iter().filter(same).count();
@@ -189,14 +196,8 @@ impl Outcome {
             let (all, name) = (plural(runs.len(), "run"), title(culprit));
             format!("{number} of {all} {what}, first {name}: {}", worst.sentence)
         };
-        let exit = exit_among_others(culprit);
-        let is_interrupted = worst.overall == Overall::Skipped && exit.is_signal();
         Self {
-            overall: if is_interrupted {
-                Overall::Interrupted
-            } else {
-                worst.overall
-            },
+            overall,
             exit_code: exit.code(),
             sentence,
         }

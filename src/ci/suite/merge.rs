@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use super::exit_class::worst_exit;
 use super::shard_file::{Header, Planned, ShardFile, Why};
-use crate::ci::report::{Check, Exit, ExitClass, Kind, RunRecord};
+use crate::ci::report::{Check, Ended, Exit, ExitClass, Kind, RunRecord};
 use crate::untrusted::Foreign;
+
+/// The check of a case without a run.
+const NOT_RUN: &str = "the case is run";
 
 /// All shards together.
 #[derive(Clone, PartialEq, Debug)]
@@ -131,6 +134,11 @@ pub fn merge(files: &[ShardFile]) -> Result<Merged, MergeError> {
     // Cases were left out because another one had failed, and in another attempt that one has passed.
     let codes = runs.iter().map(|run| run.exit_code);
     if worst_exit(codes) == 0 && !left_out.is_empty() {
+        let not_run = runs.iter_mut().filter(|run| run.ended == Ended::NotRun);
+        for run in not_run {
+            let reason = "not run, although no case has failed";
+            *run = RunRecord::not_run(&run.name, NOT_RUN, reason, Exit::Failed.code());
+        }
         let names = left_out.join(", ");
         problems.push(format!("not run, although no case has failed: {names}"));
     }
@@ -217,7 +225,7 @@ impl State {
                 format!("not run, although {shard} has ended"),
             ),
         };
-        let run = RunRecord::not_run(&case.name, "the case is run", reason.clone(), exit_code);
+        let run = RunRecord::not_run(&case.name, NOT_RUN, reason.clone(), exit_code);
         (run, reason)
     }
 }

@@ -413,6 +413,7 @@ fn outputs_are_recorded_digested_and_judged_as_those_of_programs() {
             outputs,
             inputs: Some(&bag),
             topics: None,
+            played_as: &[],
             played: bag.range(),
             gates: &[],
         };

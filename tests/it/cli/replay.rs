@@ -10,6 +10,7 @@ use bagplay::bag::Bag;
 use bagplay::ci::outputs::file_digest;
 use predicates::prelude::*;
 use predicates::str::contains;
+use rustix::fs::{Mode, OFlags, open};
 use serde_json::Value;
 
 use crate::cli::{demo, json, play, play_process, signal};
@@ -287,8 +288,10 @@ fn what_cannot_be_read_is_in_the_reports_too() {
     let bag = demo();
     for (bag, more, code) in [(&junk, &[][..], 3), (&bag, &["--golden", "junk.mcap"], 1)] {
         let reports = ["--report", "report.json", "--junit", "junit.xml"];
+        fs::write(dir.path().join("out.mcap"), "earlier").unwrap();
         let run = run(dir.path(), bag, &[&reports[..], more].concat());
         run.code(code).stderr(contains("junk.mcap"));
+        assert!(!dir.path().join("out.mcap").exists(), "of an earlier run");
         let report = json(&fs::read(dir.path().join("report.json")).unwrap());
         assert_eq!(report["exit_code"], code);
         assert_eq!(report["checks"][0]["name"], "the run begins");
@@ -332,11 +335,13 @@ fn a_report_goes_through_a_pipe_to_its_reader() {
     assert_eq!(json(read.join().unwrap().as_bytes())["exit_code"], 0);
 }
 
-/// A run whose report is longer than its pipe holds, and the end of the pipe that a test reads, or does not.
+/// A run whose report is longer than its pipe holds, and the reader of the pipe: a read of it does not wait.
 fn run_into_pipe(folder: &Path, more: &[&str]) -> (Child, fs::File) {
     let pipe = folder.join("pipe");
     make_pipe(&pipe);
-    let both_ends = fs::File::options().read(true).write(true).open(&pipe);
+    // Not inherited: otherwise the program itself would keep the pipe open for reading.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let reader = open(&pipe, flags, Mode::empty()).unwrap();
     let mut run = play_process();
     run.current_dir(folder)
         .env_remove("GITHUB_STEP_SUMMARY")
@@ -344,17 +349,22 @@ fn run_into_pipe(folder: &Path, more: &[&str]) -> (Child, fs::File) {
         .args(["--isolated", "--rate", "max", "--run-dir", "run"])
         .args(["--report", "pipe", "--log-file", "log"])
         .args(more);
-    (run.spawn().unwrap(), both_ends.unwrap())
+    (run.spawn().unwrap(), reader.into())
+}
+
+/// The log says that the reader of the pipe is waited for.
+fn wait_for_silence(folder: &Path) {
+    let log = folder.join("log");
+    until("the line on the reader", || {
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("pipe, which takes nothing"))
+    });
 }
 
 #[test]
 fn a_signal_ends_a_run_whose_report_nobody_takes() {
     let dir = tempfile::tempdir().unwrap();
     let (child, _reader) = run_into_pipe(dir.path(), &[]);
-    let log = dir.path().join("log");
-    until("the line on the reader", || {
-        fs::read_to_string(&log).is_ok_and(|log| log.contains("pipe, which takes nothing"))
-    });
+    wait_for_silence(dir.path());
     signal("-TERM", &child);
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(143));
@@ -366,7 +376,7 @@ fn a_signal_ends_a_run_whose_report_nobody_takes() {
 #[test]
 fn the_time_limit_ends_a_run_whose_report_nobody_takes() {
     let dir = tempfile::tempdir().unwrap();
-    let (child, _reader) = run_into_pipe(dir.path(), &["--timeout", "1"]);
+    let (child, _reader) = run_into_pipe(dir.path(), &["--timeout", "5"]);
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(1));
     let said = String::from_utf8(ended.stderr).unwrap();
@@ -393,8 +403,8 @@ fn the_files_of_repetitions_are_where_the_report_says() {
 #[test]
 fn a_reader_that_closes_its_pipe_is_said_to_have_lost_the_report() {
     let dir = tempfile::tempdir().unwrap();
-    let (child, mut reader) = run_into_pipe(dir.path(), &[]);
-    reader.read_exact(&mut [0; 10]).unwrap();
+    let (child, reader) = run_into_pipe(dir.path(), &[]);
+    wait_for_silence(dir.path());
     drop(reader);
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(1));
@@ -407,22 +417,65 @@ fn a_reader_that_closes_its_pipe_is_said_to_have_lost_the_report() {
 fn a_slow_reader_gets_all_of_a_report() {
     let dir = tempfile::tempdir().unwrap();
     let (child, mut reader) = run_into_pipe(dir.path(), &["--format", "json"]);
-    let mut text = vec![0; 1 << 16];
-    reader.read_exact(&mut text).unwrap();
-    let read = std::thread::spawn(move || {
-        // It also writes, so there is no end: the text is whole when it ends with its last brace.
-        while !text.ends_with(b"\n}\n") && !text.ends_with(b"\n}") {
-            let mut more = [0; 512];
-            let length = reader.read(&mut more).unwrap();
-            text.extend(&more[..length]);
+    wait_for_silence(dir.path());
+    let running = std::thread::spawn(move || child.wait_with_output().unwrap());
+    let mut text = Vec::new();
+    until("the end of the report", || {
+        let mut more = [0; 512];
+        match reader.read(&mut more) {
+            Ok(0) => return true,
+            Ok(length) => text.extend(&more[..length]),
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
         }
-        text
+        false
     });
-    let ended = child.wait_with_output().unwrap();
+    let ended = running.join().unwrap();
     assert_eq!(ended.status.code(), Some(0));
-    let read = read.join().unwrap();
-    let (read, printed) = (json(&read), json(&ended.stdout));
+    let (read, printed) = (json(&text), json(&ended.stdout));
     assert_eq!(read["timeline"], printed["timeline"]);
+}
+
+#[test]
+fn a_report_goes_where_its_link_leads_also_after_a_run_that_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (link, file) = (dir.path().join("latest.json"), dir.path().join("r.json"));
+    fs::write(&file, "earlier").unwrap();
+    std::os::unix::fs::symlink("r.json", &link).unwrap();
+    let mut killed = play_process();
+    killed
+        .current_dir(dir.path())
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .arg(demo())
+        .args(["--isolated", "--rate", "0.01", "--run-dir", "killed"])
+        .args(["--report", "latest.json"]);
+    let mut killed = killed.spawn().unwrap();
+    until("the run", || {
+        fs::read(&file).is_ok_and(|text| text.is_empty())
+    });
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    run(dir.path(), &demo(), &["--report", "latest.json"]).code(0);
+    assert!(link.is_symlink());
+    assert_eq!(json(&fs::read(&file).unwrap())["exit_code"], 0);
+}
+
+#[test]
+fn a_report_on_standard_output_comes_after_what_its_file_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.txt");
+    fs::write(&path, "before\n").unwrap();
+    let file = fs::File::options().append(true).open(&path).unwrap();
+    let mut run = play_process();
+    run.current_dir(dir.path())
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .arg(demo())
+        .args(["--isolated", "--rate", "max", "--run-dir", "run"])
+        .args(["--report", "/dev/stdout"])
+        .stdout(file);
+    assert_eq!(run.status().unwrap().code(), Some(0));
+    let text = fs::read_to_string(&path).unwrap();
+    let report = text.strip_prefix("before\n").unwrap();
+    assert_eq!(json(report.as_bytes())["exit_code"], 0);
 }
 
 #[test]
@@ -438,18 +491,22 @@ fn a_second_signal_leaves_no_reports_of_an_earlier_run() {
         &[&reports[..], &["--golden", "none"]].concat(),
     )
     .code(2);
+    let no_program = ["--", "./none"];
+    run(dir.path(), &demo(), &[&reports[..], &no_program].concat()).code(2);
     let kept = fs::read_to_string(dir.path().join("junit.xml")).unwrap();
     assert_eq!(kept, "earlier", "nothing was begun");
     let mut run = play_process();
     run.current_dir(dir.path())
         .env_remove("GITHUB_STEP_SUMMARY")
         .arg(demo())
-        .args(["--isolated", "--rate", "0.01", "--run-dir", "run"])
+        .args(["--isolated", "--rate", "0.01", "--run-dir", "second"])
         .args(["--record", "out.mcap", "--grace", "60"])
         .args(reports)
         .args(["--", "sh", "-c", "trap '' TERM; while :; do sleep 1; done"]);
     let child = run.spawn().unwrap();
-    until("the run", || dir.path().join("run/outputs.mcap").exists());
+    until("the run", || {
+        dir.path().join("second/outputs.mcap").exists()
+    });
     signal("-INT", &child);
     until("the end that the program ignores", || {
         signal("-INT", &child);

@@ -20,7 +20,7 @@ use bagplay::time::{Ros, Speed, Time};
 use bagplay::wire::{Session, Which, WireOptions};
 
 use super::held::System;
-use super::setup::WITH_INPUTS;
+use super::result::reports::WITH_INPUTS;
 use crate::app::failure::{Failure, OrExit};
 
 /// The threads of this process through which messages leave and arrive: all of zenoh's. A connection belongs to the runtime

@@ -24,6 +24,7 @@ use crate::app::log::LogTarget;
 use crate::app::supervise::join::receive_signals;
 use happened::Happened;
 use held::System;
+use limit::TimeLimit;
 use once::play_once;
 use result::judges::Judges;
 use result::record::{Span, name, record, record_of_failure, record_of_unread};
@@ -48,10 +49,10 @@ pub(crate) fn run(
     check_written(args, bag.files()).or_exit(Exit::Usage)?;
     let results = Results::of(args)?;
     let folder = run_folder(args)?;
-    results.remove_earlier()?;
     let signals = receive_signals()?;
     let system = System::told(args)?;
-    let setup = Setup::new(args, (&bag, &plan), &signals, log_target, system.as_ref());
+    let targets = (&results, log_target);
+    let setup = Setup::new(args, (&bag, &plan), &signals, targets, system.as_ref());
     let mut all = Repetitions::new(args.ci.repeat.get());
     let mut played = plan.clone();
     while let Some(number) = all.next() {
@@ -77,8 +78,9 @@ pub(crate) fn run(
             break;
         }
         let is_worth_repeating = is_worth_repeating(&setup, &happened, &record);
-        all.add(record, happened.recording, is_worth_repeating);
-        played = happened.plan;
+        if all.add(record, happened.recording, is_worth_repeating) {
+            played = happened.plan;
+        }
         if setup.stopped().is_some() || setup.time_limit.has_passed() {
             break;
         }
@@ -108,7 +110,10 @@ fn report_unread(args: &PlayArgs, failure: Failure, span: Span) -> Failure {
     let report = || {
         // A report must not replace a recording that cannot be read.
         check_written(args, &[]).or_exit(Exit::Usage)?;
-        Results::of(args)?.report(&record_of_unread(args, &failure, span), None)
+        let results = Results::of(args)?;
+        results.remove_earlier()?;
+        let until = TimeLimit::start(args.ci.timeout).end();
+        results.report(&record_of_unread(args, &failure, span), until)
     };
     if let Err(unwritten) = report() {
         tracing::error!("{:#}", unwritten.error);

@@ -126,6 +126,8 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
         mut under_test,
         mut rest,
     } = start(setup, folder, &mut plan)?;
+    // From here on, the run has reports of its own.
+    setup.results.remove_earlier()?;
     if let Some((_, record)) = &rest.system {
         tracing::info!("{}", record.sentence());
     }

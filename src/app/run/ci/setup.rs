@@ -14,11 +14,9 @@ use crossbeam_channel::Receiver;
 
 use super::held::System;
 use super::limit::TimeLimit;
+use super::result::reports::Results;
 use crate::app::log::LogTarget;
 use crate::app::signals::asked;
-
-/// The file name of the recording with inputs and outputs.
-pub(super) const WITH_INPUTS: &str = "with-inputs.mcap";
 
 /// What all repetitions of a run have in common.
 #[derive(Debug)]
@@ -27,6 +25,7 @@ pub(super) struct Setup<'a> {
     pub(super) bag: &'a Bag,
     pub(super) plan: &'a Plan,
     pub(super) signals: &'a Receiver<Exit>,
+    pub(super) results: &'a Results,
     pub(super) log_target: &'a LogTarget,
     /// The system under test, if it is not started and ended here.
     pub(super) system: Option<&'a System>,
@@ -42,7 +41,7 @@ impl<'a> Setup<'a> {
         args: &'a PlayArgs,
         (bag, plan): (&'a Bag, &'a Plan),
         signals: &'a Receiver<Exit>,
-        log_target: &'a LogTarget,
+        (results, log_target): (&'a Results, &'a LogTarget),
         system: Option<&'a System>,
     ) -> Self {
         Self {
@@ -50,6 +49,7 @@ impl<'a> Setup<'a> {
             bag,
             plan,
             signals,
+            results,
             log_target,
             system,
             time_limit: TimeLimit::start(args.ci.timeout),

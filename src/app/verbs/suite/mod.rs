@@ -1,6 +1,7 @@
 //! `play suite`: many scenarios, each case as a process of its own, and the reports of shards as one.
 
 mod hold_system;
+mod misfits;
 mod plan;
 mod reports;
 mod shard;

@@ -6,23 +6,18 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use bagplay::bag::Bag;
 use bagplay::ci::suite::scenario::Case;
 use bagplay::ci::suite::{
     CaseList, Cut, Header, Partition, Plan, Planned, Runner, SCHEMA, Timings, Weights, attempt,
     plan,
 };
-use bagplay::cli::{
-    self, Cli, Exit, Format, PlayArgs, ReportFiles, SuiteFilter, SuiteRunArgs, check_written,
-    plural,
-};
-use bagplay::ros::QosOverrides;
+use bagplay::cli::{Cli, Exit, Format, ReportFiles, SuiteFilter, SuiteRunArgs, plural};
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
+use super::misfits::Misfits;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::stdout;
-use crate::app::run::play::profiles_in;
 
 /// The cases of the suite, and which of them are run here.
 #[derive(Debug)]
@@ -62,21 +57,6 @@ fn check_reports(list: &CaseList, reports: &ReportFiles) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Why a run would be refused when its recordings are open.
-fn misfit(args: &PlayArgs) -> Option<String> {
-    let bag = Bag::open(&args.bags).ok()?;
-    if let Err(error) = check_written(args, bag.files()) {
-        return Some(error.to_string());
-    }
-    let profiles = args.topics.qos_profile_overrides_path.as_deref();
-    let profiles = match profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in) {
-        Ok(profiles) => profiles,
-        Err(failure) => return Some(format!("{:#}", failure.error)),
-    };
-    let planned = cli::plan(args, &profiles, bag.range()?, bag.topics());
-    planned.err().map(|error| error.to_string())
 }
 
 impl ShardPlan {
@@ -175,12 +155,13 @@ impl ShardPlan {
         runner: &Runner,
         with_recordings: bool,
     ) -> Result<(), Failure> {
+        let mut misfits = Misfits::default();
         for case in self.list.cases() {
             let words = runner.words(case);
             let words = [OsString::from("play")].into_iter().chain(words);
             let refused = match Cli::read(words) {
                 Err(error) => Some(error.to_string()),
-                Ok(read) if with_recordings => misfit(&read.play),
+                Ok(read) if with_recordings => misfits.find(&read.play),
                 Ok(_) => None,
             };
             if let Some(reason) = refused {

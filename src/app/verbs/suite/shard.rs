@@ -35,10 +35,8 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     let reports = ReportTargets::of(&args.reports)?;
-    // The weights of the next suite, if this one is killed.
-    reports.remove_earlier(args.timings.as_deref())?;
     let cases = plan.own_cases();
-    let ran = run_cases(args, &plan, &cases, runner, log_target)?;
+    let ran = run_cases(args, &plan, &cases, runner, (&reports, log_target))?;
     let written = ran.written.as_ref().err();
     let suite = suite_report(&plan, &cases, ran.runs, ran.finished, written);
     let exit = reports::write(&suite, &reports, output.format)?;
@@ -86,7 +84,7 @@ fn check_program(program: &Path) -> anyhow::Result<()> {
             && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
     };
     let named = Foreign::path(program);
-    if program.components().count() > 1 || program.starts_with(".") {
+    if program.as_os_str().as_encoded_bytes().contains(&b'/') {
         ensure!(program.exists(), "there is no {named}");
         ensure!(can_run(program), "{named} cannot be run; hint: chmod +x");
     } else {
@@ -115,7 +113,7 @@ fn run_cases(
     plan: &ShardPlan,
     cases: &[&Case],
     mut runner: Runner,
-    log_target: &LogTarget,
+    (reports, log_target): (&ReportTargets, &LogTarget),
 ) -> Result<Ran, Failure> {
     let stop = signals::listen()
         .context("signals cannot be received")
@@ -130,6 +128,7 @@ fn run_cases(
     let mut file = ShardWriter::create(&args.out, header)
         .with_context(|| format!("--out: {}", out()))
         .or_exit(Exit::Usage)?;
+    reports.remove_earlier()?;
     let number = plural(cases.len() as u64, "case");
     let report = Foreign::path(file.path());
     tracing::info!("shard {}: {number}, report {report}", plan.partition);

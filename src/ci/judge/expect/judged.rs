@@ -16,6 +16,8 @@ pub struct Judged<'a> {
     /// The topics of the recordings that were played; `None`: all. A topic that the system under test publishes itself is
     /// not among them.
     pub topics: Option<&'a Selection>,
+    /// The names under which topics were played, on the network: those are no outputs, unless a node published them, too.
+    pub played_as: &'a [String],
     /// The part of the recordings that was played, both ends included; `None`: all.
     pub played: Option<TimeRange>,
     /// The gates of the run.
@@ -29,6 +31,7 @@ impl<'a> Judged<'a> {
             outputs,
             inputs: None,
             topics: None,
+            played_as: &[],
             played: None,
             gates: &[],
         }

@@ -33,6 +33,8 @@ pub(crate) struct Bags<'a> {
     pub(crate) inputs: Option<&'a Bag>,
     /// The topics of the inputs that were played; `None`: all.
     pub(crate) played: Option<&'a Selection>,
+    /// The names under which they were played.
+    pub(crate) played_as: &'a [String],
 }
 
 impl<'a> Bags<'a> {
@@ -42,6 +44,7 @@ impl<'a> Bags<'a> {
             outputs: run.outputs,
             inputs: run.inputs,
             played: run.topics,
+            played_as: run.played_as,
         }
     }
 
@@ -54,7 +57,6 @@ impl<'a> Bags<'a> {
 
     /// The topics of this name in one recording, as far as they were played: several, if they have several types. A leading slash does not count.
     pub(crate) fn named(&self, side: Side, name: &str) -> Vec<TopicKey> {
-        let plain = |name: &str| name.trim_start_matches('/').to_owned();
         let topics = self.get(side).map(Bag::topics).unwrap_or_default();
         let topics = (0..).zip(topics);
         let is_played = |id: &TopicId| match (side, self.played) {
@@ -62,7 +64,7 @@ impl<'a> Bags<'a> {
             _ => true,
         };
         topics
-            .filter(|(_, topic)| plain(&topic.name) == plain(name))
+            .filter(|(_, topic)| is_same(&topic.name, name))
             .map(|(id, _)| TopicId(id))
             .filter(is_played)
             .map(|id| TopicKey { side, id })
@@ -78,9 +80,21 @@ impl<'a> Bags<'a> {
         outputs
     }
 
-    /// That a topic was neither played nor published, and which one may be meant; `None` if it was.
+    /// Whether a topic was played under this name.
+    pub(crate) fn is_played(&self, name: &str) -> bool {
+        self.played_as.iter().any(|played| is_same(played, name))
+    }
+
+    /// Whether a topic of this name was published, played or recorded.
+    fn is_known(&self, name: &str) -> bool {
+        let bags = self.inputs.into_iter().chain([self.outputs]);
+        let mut topics = bags.flat_map(Bag::topics);
+        self.is_played(name) || topics.any(|topic| is_same(&topic.name, name))
+    }
+
+    /// That there is no such topic, and which one may be meant; `None` if there is one.
     pub(crate) fn missing(&self, name: &str) -> Option<String> {
-        if !self.either(name).is_empty() {
+        if self.is_known(name) {
             return None;
         }
         let said = "there is no such topic";
@@ -106,9 +120,9 @@ impl<'a> Bags<'a> {
         })
     }
 
-    /// Of a topic that was neither played nor published: the name of the one that is most like it, if one is like it.
+    /// Of a topic that is not there: the name of the one that is most like it, if one is like it.
     pub(crate) fn nearest(&self, name: &str) -> Option<&'a str> {
-        if !self.either(name).is_empty() {
+        if self.is_known(name) {
             return None;
         }
         // Similarity is computed in the square of the length.
@@ -127,4 +141,9 @@ impl<'a> Bags<'a> {
         let (likeness, known) = all.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
         (likeness > SIMILAR).then_some(known)
     }
+}
+
+/// A leading slash does not count.
+fn is_same(one: &str, other: &str) -> bool {
+    one.trim_start_matches('/') == other.trim_start_matches('/')
 }

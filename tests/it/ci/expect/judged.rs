@@ -126,30 +126,35 @@ fn a_topic_that_is_missing_fails_unless_the_count_allows_it() {
 fn a_topic_that_the_run_played_is_no_output() {
     let inputs = drive();
     let outputs = Recording::new().topic("/quiet", ODOMETRY).bag();
+    let played_as = ["/odom".to_owned(), "/recorded/map".to_owned()];
     let run = Judged {
         inputs: Some(&inputs),
+        played_as: &played_as,
         ..Judged::recording(&outputs)
     };
-    let played = "/odom: no node published it, the run played it from the recording; \
+    let played = "no node published it, the run played it from the recording; \
                   hint: --exclude-topics leaves it out";
-    for (keys, verdict) in [
-        ("count = 101", Verdict::Failed),
-        ("count = { max = 0 }", Verdict::Error),
-        ("absent = true", Verdict::Error),
-        ("rate = { min = 1 }", Verdict::Failed),
+    for (topic, keys, verdict) in [
+        ("/odom", "count = 101", Verdict::Failed),
+        ("odom", "rate = { min = 1 }", Verdict::Failed),
+        ("/odom", "count = { max = 5 }", Verdict::Error),
+        ("/odom", "absent = true", Verdict::Error),
+        ("/recorded/map", "absent = true", Verdict::Error),
     ] {
-        let judged = judged_of("/odom", keys, &run);
-        assert_eq!(judged, (verdict, played.to_owned()), "{keys}");
+        let judged = judged_of(topic, keys, &run);
+        assert_eq!(judged, (verdict, format!("{topic}: {played}")), "{keys}");
     }
     let quiet = judged_of("/quiet", "absent = true", &run);
     assert_eq!(quiet.0, Verdict::Passed);
-    let unplayed = Selection::of([], &inputs);
-    let run = Judged {
-        topics: Some(&unplayed),
+    // Moved aside: the outputs have room for it, and it is there.
+    let aside = Judged {
+        played_as: &played_as[1..],
         ..run
     };
-    let (verdict, reason) = judged_of("/odom", "absent = true", &run);
-    assert_eq!(verdict, Verdict::Passed, "{reason}");
+    let said = judged_of("/odom", "absent = true", &aside);
+    assert_eq!(said, (Verdict::Passed, "/odom: no message".to_owned()));
+    let (verdict, reason) = judged_of("/odom", "max-gap = 1", &aside);
+    assert_eq!((verdict, &*reason), (Verdict::Failed, "/odom: no message"));
 }
 
 #[test]

@@ -160,11 +160,13 @@ fn a_case_that_was_never_run_fails_although_no_case_has_failed() {
     );
     let merged = merged(dir.path()).unwrap();
     assert_eq!(merged.exit, 1, "{:?}", codes(&merged));
-    assert!(merged.runs.iter().all(|run| run.exit_code == 0));
+    assert_eq!(codes(&merged), [("c0", 0), ("c1", 0), ("c2", 1), ("c3", 0)]);
     assert_eq!(
         merged.problems,
         ["not run, although no case has failed: c2"]
     );
+    let outcome = Outcome::of_all(&merged.runs);
+    assert_eq!((outcome.overall, outcome.exit_code), (Overall::Error, 1));
 }
 
 #[test]

@@ -15,7 +15,8 @@ use bagplay::untrusted::{Foreign, read_text};
 
 use crate::app::failure::{Failure, OrExit};
 use crate::app::run::ci::happened::Happened;
-use crate::app::run::ci::setup::{Setup, WITH_INPUTS};
+use crate::app::run::ci::result::reports::WITH_INPUTS;
+use crate::app::run::ci::setup::Setup;
 
 /// The name of the check that a recording can be judged at all.
 const READABLE: &str = "the outputs can be read";
@@ -118,10 +119,13 @@ impl Judges {
             }
         };
         let topics = played_topics(setup, &happened.plan);
+        let chosen = happened.plan.chosen.iter();
+        let played_as: Vec<String> = chosen.map(|chosen| chosen.name.clone()).collect();
         let judged = Judged {
             outputs: &outputs,
             inputs: Some(setup.bag),
             topics: Some(&topics),
+            played_as: &played_as,
             played: Some(happened.plan.options.played.range),
             gates: &record.gates,
         };
@@ -254,36 +258,36 @@ impl Golden {
     }
 }
 
-/// Compares the outputs of all repetitions. `last` is the record of the last one, and from now on that of all.
+/// Compares the outputs of all repetitions. `record` is the one that represents all, `plan` what was played in that run.
 pub(in crate::app::run::ci) fn judge_repetitions(
     setup: &Setup<'_>,
     plan: &Plan,
     runs: &Repeat,
-    last: &mut RunRecord,
+    record: &mut RunRecord,
 ) {
     let topics = played_topics(setup, plan);
     let sent = Sent {
         bag: setup.bag,
         topics: &topics,
     };
-    match runs.judge(&sent, &Facts::of(last, setup.args.ci.in_flight.get())) {
+    match runs.judge(&sent, &Facts::of(record, setup.args.ci.in_flight.get())) {
         Ok(verdict) => {
             if let Some(comparison) = &verdict.comparison {
                 for line in comparison.to_string().lines() {
                     tracing::info!("{line}");
                 }
             }
-            last.checks.push(verdict.check);
+            record.checks.push(verdict.check);
             if let Some(comparison) = &verdict.comparison {
-                last.differences = comparison.differences();
+                record.differences = comparison.differences();
             }
-            last.divergence = verdict.divergence.or(last.divergence.take());
+            record.divergence = verdict.divergence.or(record.divergence.take());
         }
         Err(error) => {
             let name = "all repetitions have equal outputs";
             let why = error.to_string();
             let check = Check::new(Kind::Repeat, name, Verdict::Error, why);
-            last.checks.push(check);
+            record.checks.push(check);
         }
     }
     // The others are equal to one that is kept.

@@ -20,7 +20,8 @@ use super::checks::{EVERYTHING, UNNOTICED, checks};
 use crate::app::failure::{Failure, plain};
 use crate::app::run::ci::happened::Happened;
 use crate::app::run::ci::held::System;
-use crate::app::run::ci::setup::{Setup, WITH_INPUTS};
+use crate::app::run::ci::result::reports::WITH_INPUTS;
+use crate::app::run::ci::setup::Setup;
 
 /// How many lines of each of its files a program under test is quoted with.
 const TAIL: usize = 40;

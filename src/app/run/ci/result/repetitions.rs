@@ -40,13 +40,14 @@ impl Repetitions {
         (!self.has_ended && next <= self.wanted).then_some(next)
     }
 
-    /// Adds a judged run. `is_worth_repeating`: if the run did not reach its end, another one may.
+    /// Adds a judged run. `is_worth_repeating`: if the run did not reach its end, another one may. Returns whether it represents all
+    /// runs so far.
     pub(in crate::app::run::ci) fn add(
         &mut self,
         record: RunRecord,
         outputs: PathBuf,
         is_worth_repeating: bool,
-    ) {
+    ) -> bool {
         let is_complete = record.ended == Ended::Complete;
         // Outputs with gaps may differ although the program under test does the same.
         if is_complete && !are_incomplete(&record) {
@@ -66,9 +67,11 @@ impl Repetitions {
         let new = record.exit_code;
         let is_worse = |kept: u8| kept != new && worst_exit([kept, new]) == new;
         let kept = self.record.as_ref().map(|kept| kept.exit_code);
-        if kept.is_none_or(is_worse) {
+        let represents_all = kept.is_none_or(is_worse);
+        if represents_all {
             self.record = Some(record);
         }
+        represents_all
     }
 
     /// The time of all runs was up during a run after the first one: it does not count as a run that failed.

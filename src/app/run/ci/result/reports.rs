@@ -1,5 +1,6 @@
 //! Writes the reports of runs, copies the recording, and prints the verdict.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use bagplay::ci::isolation::RunFolder;
@@ -9,13 +10,16 @@ use bagplay::cli::{Exit, Format, OutputArgs, PlayArgs};
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::stdout;
 use crate::app::reports::{ReportTargets, Target};
-use crate::app::run::ci::setup::WITH_INPUTS;
+
+/// The file name of the recording with inputs and outputs.
+pub(in crate::app::run::ci) const WITH_INPUTS: &str = "with-inputs.mcap";
 
 /// Where the results of a run go.
 #[derive(Debug)]
 pub(in crate::app::run::ci) struct Results {
     reports: ReportTargets,
     recording: Option<Target>,
+    is_begun: Cell<bool>,
 }
 
 impl Results {
@@ -26,22 +30,26 @@ impl Results {
         Ok(Self {
             reports: ReportTargets::of_run(&args.ci)?,
             recording: recording.transpose()?,
+            is_begun: Cell::new(false),
         })
     }
 
-    /// Removes the results of an earlier run from where those of this one will be.
+    /// Removes the results of an earlier run from where those of this one will be. Called again it does nothing.
     ///
     /// # Errors
     /// Names the file that cannot be removed.
     pub(in crate::app::run::ci) fn remove_earlier(&self) -> Result<(), Failure> {
+        if self.is_begun.replace(true) {
+            return Ok(());
+        }
         if let Some(recording) = &self.recording {
             recording.remove_earlier().or_exit(Exit::Usage)?;
         }
-        self.reports.remove_earlier(None)
+        self.reports.remove_earlier()
     }
 
-    /// Copies the recording to where it was asked for. An error is one of the run. A reader of a pipe is not waited for after
-    /// `until`.
+    /// Copies the recording to where it was asked for. An error is one of the run. After `until`, the reader of a pipe
+    /// may take nothing for a second at most.
     pub(in crate::app::run::ci) fn copy(
         &self,
         args: &PlayArgs,
@@ -67,7 +75,7 @@ impl Results {
         }
     }
 
-    /// Writes the reports. A reader of a pipe is not waited for after `until`.
+    /// Writes the reports. After `until`, the reader of a pipe may take nothing for a second at most.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.
