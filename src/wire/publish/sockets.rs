@@ -197,14 +197,32 @@ fn is_thread_at_work(stat: &str, kind: &str) -> bool {
     })
 }
 
-/// The bytes that each session linked to this one has not read yet; empty if the system does not report them.
+/// The bytes that each session linked to this one has not read yet. Sessions of which the system does not report it are missing.
 pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
     let links: Vec<_> = zenoh.info().links().wait().collect();
     let of_links = waiting(links.iter().filter_map(ends));
+    let ports = |link| ends(link).map(|(near, far)| (near.port(), far.port()));
+    let links = links
+        .iter()
+        .map(|link| (link.zid().to_string(), ports(link)));
+    by_session(links, &of_links)
+}
+
+/// `links`: the session at the other end of each, and its ports if it is a TCP link. A link that closes may still be listed when its
+/// socket is gone: what was in its buffer has not been taken, so it must not count as empty.
+fn by_session(
+    links: impl Iterator<Item = (String, Option<Ports>)>,
+    of_links: &BTreeMap<Ports, Waiting>,
+) -> BTreeMap<String, u64> {
     let mut by_session = BTreeMap::new();
-    for link in &links {
-        let bytes = ends(link).and_then(|(near, far)| of_links.get(&(near.port(), far.port())));
-        *by_session.entry(link.zid().to_string()).or_default() += bytes.map_or(0, |it| it.bytes);
+    for (session, ports) in links {
+        let bytes = match ports {
+            Some(ports) => of_links.get(&ports).map(|waiting| waiting.bytes),
+            None => Some(0),
+        };
+        if let Some(bytes) = bytes {
+            *by_session.entry(session).or_default() += bytes;
+        }
     }
     by_session
 }
@@ -310,6 +328,19 @@ mod tests {
         let ports = |(near, far): (SocketAddr, SocketAddr)| (near.port(), far.port());
         assert_eq!(told[&ports(ends(&near))].bytes, 1000);
         assert!(told[&ports(ends(&near))].taken.is_some());
+    }
+
+    #[test]
+    fn a_link_without_a_socket_is_not_empty_but_gone() {
+        let waiting = Waiting {
+            bytes: 7,
+            taken: None,
+        };
+        let of_links = BTreeMap::from([(STUCK, waiting)]);
+        let links = [("a", Some(STUCK)), ("b", Some(OTHER)), ("c", None)];
+        let links = links.map(|(session, ports)| (session.to_owned(), ports));
+        let found = by_session(links.into_iter(), &of_links);
+        assert_eq!(found, [("a".to_owned(), 7), ("c".to_owned(), 0)].into());
     }
 
     #[test]
