@@ -1,8 +1,8 @@
 //! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
-//! `cargo bench --bench lateness [-- SECONDS]`. Both run in turns in one process on the same machine; the
-//! player reads a real file and serves a 100 Hz clock. Prints percentiles of (instant of the put − its
-//! due instant) in microseconds, and their ratio.
+//! `cargo bench --bench lateness [-- SECONDS]`. All run in turns in one process on the same machine; the
+//! player reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints percentiles
+//! of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to the loop.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::{Event, Recording};
-use bagplay::player::{ClockOptions, Options, Player, Source};
+use bagplay::player::{ClockOptions, Options, Player, Source, Spin};
 use bagplay::time::{Duration, Ros, Time};
 use hdrhistogram::Histogram;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
@@ -32,29 +32,88 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * HZ, HZ)?;
     let bag = Bag::open(&[path])?;
-    let (mut bare, mut player) = (histogram()?, histogram()?);
+    let [mut bare, mut player, mut precise] = [Row::new()?, Row::new()?, Row::new()?];
     for turn in 1..=TURNS {
         eprintln!("turn {turn} of {TURNS}: {seconds} s each");
-        bare.add(bare_loop(seconds * HZ)?)?;
-        player.add(play(&bag)?)?;
+        bare.add(|| bare_loop(seconds * HZ))?;
+        player.add(|| play(&bag, Spin::Limited))?;
+        precise.add(|| play(&bag, Spin::Unlimited))?;
     }
     println!("lateness at 1x, {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
     println!(
-        "{:<28} {:>8} {:>8} {:>8} {:>9}",
-        "", "p50", "p99", "p99.9", "max"
+        "{:<28} {:>8} {:>8} {:>8} {:>9} {:>8}",
+        "", "p50", "p99", "p99.9", "max", "of a core"
     );
-    show("bare absolute sleep loop", &bare);
-    show("player", &player);
-    let ratio =
-        |q| micros(player.value_at_quantile(q)) / micros(bare.value_at_quantile(q)).max(0.001);
-    println!(
-        "{:<28} {:>8.2} {:>8.2} {:>8.2}",
-        "player / bare",
-        ratio(0.5),
-        ratio(0.99),
-        ratio(0.999)
-    );
+    bare.show("bare absolute sleep loop");
+    player.show("player");
+    precise.show("player --precise");
+    player.show_ratio("player / bare", &bare);
+    precise.show_ratio("player --precise / bare", &bare);
     Ok(())
+}
+
+/// What one of them did in all turns.
+struct Row {
+    late: Histogram<u64>,
+    /// The processor time and the wall time that it took.
+    spent: [Duration; 2],
+}
+
+impl Row {
+    fn new() -> Result<Self, Box<dyn Error>> {
+        Ok(Self {
+            late: histogram()?,
+            spent: [Duration::ZERO; 2],
+        })
+    }
+
+    fn add(
+        &mut self,
+        turn: impl FnOnce() -> Result<Histogram<u64>, Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
+        let clocks = [ClockId::ProcessCPUTime, ClockId::Monotonic];
+        let before = clocks.map(nanos);
+        self.late.add(turn()?)?;
+        for ((spent, clock), before) in self.spent.iter_mut().zip(clocks).zip(before) {
+            *spent = spent.saturating_add(Duration::from_nanos(nanos(clock) - before));
+        }
+        Ok(())
+    }
+
+    fn share(&self) -> f64 {
+        let [processor, wall] = self.spent.map(Duration::as_secs_f64);
+        processor / wall
+    }
+
+    fn show(&self, name: &str) {
+        let at = |q| micros(self.late.value_at_quantile(q));
+        println!(
+            "{name:<28} {:>8.2} {:>8.2} {:>8.2} {:>9.2} {:>7.2} %",
+            at(0.5),
+            at(0.99),
+            at(0.999),
+            micros(self.late.max()),
+            self.share() * 100.0
+        );
+    }
+
+    fn show_ratio(&self, name: &str, bare: &Self) {
+        let at = |row: &Self, q| micros(row.late.value_at_quantile(q));
+        let ratio = |q| at(self, q) / at(bare, q).max(0.001);
+        println!(
+            "{name:<28} {:>8.2} {:>8.2} {:>8.2} {:>9} {:>8.2}",
+            ratio(0.5),
+            ratio(0.99),
+            ratio(0.999),
+            "",
+            self.share() / bare.share()
+        );
+    }
+}
+
+fn nanos(clock: ClockId) -> i64 {
+    let now = clock_gettime(clock);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 fn histogram() -> Result<Histogram<u64>, Box<dyn Error>> {
@@ -66,25 +125,11 @@ fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1e3
 }
 
-fn show(name: &str, late: &Histogram<u64>) {
-    let at = |q| micros(late.value_at_quantile(q));
-    println!(
-        "{name:<28} {:>8.2} {:>8.2} {:>8.2} {:>9.2}",
-        at(0.5),
-        at(0.99),
-        at(0.999),
-        micros(late.max())
-    );
-}
-
 /// Sleeps to each instant of a 1 kHz grid, with the finest timer slack, and nothing else.
 fn bare_loop(ticks: u64) -> Result<Histogram<u64>, Box<dyn Error>> {
     rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
     let mut late = histogram()?;
-    let now = || {
-        let now = clock_gettime(ClockId::Monotonic);
-        now.tv_sec * 1_000_000_000 + now.tv_nsec
-    };
+    let now = || nanos(ClockId::Monotonic);
     let start = now();
     for tick in 0..ticks {
         let due = start + i64::try_from(tick * 1_000_000_000 / HZ)?;
@@ -100,7 +145,7 @@ fn bare_loop(ticks: u64) -> Result<Histogram<u64>, Box<dyn Error>> {
 
 /// Plays the recording and takes the instant of each message; the earliest anchors the schedule.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
-fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
+fn play(bag: &Bag, spin: Spin) -> Result<Histogram<u64>, Box<dyn Error>> {
     let player = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let recording = bag.range().ok_or("no messages")?;
@@ -110,6 +155,7 @@ fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
     };
     let options = Options {
         clock,
+        spin,
         ..Options::new(recording)
     };
     let (sender, sent) = mpsc::sync_channel(1 << 20);

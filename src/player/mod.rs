@@ -39,7 +39,7 @@ pub use report::lateness::{LATE, Lateness};
 pub use report::run_report::{HeldTimes, Report};
 pub use source::Source;
 pub use transport::{PendingAnswer, Stopped, Transport};
-pub use waiter::wake_precisely;
+pub use waiter::{Spin, wake_precisely};
 
 use crate::bag::Waker;
 use crate::output::Output;
@@ -108,12 +108,13 @@ impl Player {
         O: Output + Send + 'static,
     {
         let (alive, done) = crossbeam_channel::bounded(0);
+        let spin = options.spin;
         let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
         self.transport.follow(machine.report().tally());
         self.transport.publish(machine.status());
         let run = move || {
             let _alive: Sender<Infallible> = alive;
-            self.run(machine, out)
+            self.run(machine, spin, out)
         };
         let thread = thread::Builder::new().name("player".into()).spawn(run)?;
         Ok(Running { thread, done })
@@ -125,7 +126,7 @@ impl Player {
         Elsewhere::new(self.transport, self.inbox, topics, status)
     }
 
-    fn run<O: Output>(self, mut machine: Machine, mut out: O) -> (Report, O) {
+    fn run<O: Output>(self, mut machine: Machine, spin: Spin, mut out: O) -> (Report, O) {
         wake_precisely();
         let Self {
             transport,
@@ -133,7 +134,7 @@ impl Player {
             parker,
             wall,
         } = self;
-        let mut waiter = Waiter::new(wall, parker);
+        let mut waiter = Waiter::new(wall, parker, spin);
         let mut requests = Requests::new(inbox);
         let mut told = None;
         loop {

@@ -3,6 +3,7 @@
 use super::command::Pace;
 use super::level::gates::Gates;
 use super::played_range::PlayedRange;
+use super::waiter::Spin;
 use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 
@@ -114,6 +115,8 @@ pub struct Options {
     pub refill: bool,
     /// Whether a digest of the messages is computed.
     pub digest: bool,
+    /// How much processor time may be spent to send on time.
+    pub spin: Spin,
 }
 
 impl Options {
@@ -133,6 +136,7 @@ impl Options {
             skip_empty: None,
             refill: true,
             digest: false,
+            spin: Spin::default(),
         }
     }
 

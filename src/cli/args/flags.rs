@@ -300,6 +300,9 @@ pub struct TimeArgs {
     /// Memory limit of the read-ahead
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, hide_short_help = true)]
     pub read_ahead: u64,
+    /// Spend as much processor time on sending on time as it takes
+    #[arg(long, hide_short_help = true)]
+    pub precise: bool,
     /// Fail if part of a recording cannot be read (exit code 3) or a subscriber misses messages (1)
     #[arg(long, hide_short_help = true)]
     pub strict: bool,

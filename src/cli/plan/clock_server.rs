@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Plan;
+use super::{Plan, spin};
 use crate::cli::args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 use crate::cli::args::when::When;
 use crate::player::{ClockOptions, Control, Intent, Options, Pace, WhenDone};
@@ -71,6 +71,7 @@ pub fn clock_plan(args: &ClockServerArgs, system_time: Time<Ros>) -> Result<Plan
         control,
         intent,
         when_done: WhenDone::Stay,
+        spin: spin(args.precise),
         clock: ClockOptions {
             period: Some(period),
             ..ClockOptions::default()

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::bag::{Topic, TopicId};
 use crate::cli::args::flags::{PlayArgs, TimeArgs};
 use crate::player::{
-    Before, ClockOptions, Gate, Gates, Intent, Options, Pace, PlayedRange, WhenDone,
+    Before, ClockOptions, Gate, Gates, Intent, Options, Pace, PlayedRange, Spin, WhenDone,
 };
 use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
@@ -159,6 +159,7 @@ pub fn plan(
         clock,
         skip_empty: args.time.skip_empty,
         refill: !args.time.no_refill,
+        spin: spin(args.time.precise),
         ..Options::new(ci::with_tail(&args.ci, recording))
     };
     if let Some(start) = args.clock.clock_start {
@@ -180,6 +181,14 @@ pub fn plan(
         least_subscribers,
         warnings,
     })
+}
+
+fn spin(is_precise: bool) -> Spin {
+    if is_precise {
+        Spin::Unlimited
+    } else {
+        Spin::Limited
+    }
 }
 
 fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {

@@ -251,6 +251,7 @@ pub const FLAG_KEYS: &[Key] = &[
     ),
     key("playback-until-nsec", Shape::Value, "As the flag"),
     key("playback-until-sec", Shape::Value, "As the flag"),
+    key("precise", Shape::Switch, "As the flag"),
     key("prefix", Shape::Value, "As the flag"),
     key("qos-profile-overrides-path", Shape::File, "As the flag"),
     key("rate", Shape::Value, "The rate, or `max`"),

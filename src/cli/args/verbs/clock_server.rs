@@ -66,6 +66,9 @@ pub struct ClockServerArgs {
     /// Start paused
     #[arg(short = 'p', long)]
     pub start_paused: bool,
+    /// Spend as much processor time on sending on time as it takes
+    #[arg(long)]
+    pub precise: bool,
     /// Publish the state of the clock on ~/clock_state: its rate, its jumps, why it is held
     #[arg(long)]
     pub clock_state: bool,
