@@ -1,6 +1,7 @@
 //! The arguments of `play clock`.
 
 #![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
+#![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
 
 use clap::{Args, ValueEnum};
 
