@@ -146,8 +146,10 @@ fn of_suite(reported: Reported<'_>) -> String {
             "" => String::new(),
             folder => format!("\n    files in {}", shown(folder)),
         };
+        let rate = run.repeated.as_ref();
+        let rate = rate.map_or_else(String::new, |it| format!(" ({})", repetitions(it)));
         format!(
-            "  {} {}: {}{folder}",
+            "  {} {}: {}{rate}{folder}",
             outcome.overall.word(),
             title(run),
             outcome.sentence

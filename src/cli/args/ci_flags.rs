@@ -235,6 +235,9 @@ impl CiArgs {
         if self.gate.iter().enumerate().any(is_repeated) {
             return Some("--gate is given twice with the same rule");
         }
+        if self.golden_rules.is_some() && self.golden.is_none() {
+            return Some("--golden-rules belongs to a recording of --golden, and there is none");
+        }
         (self.update_golden && self.golden.is_none())
             .then_some("--update-golden replaces the recording of --golden, and there is none")
     }

@@ -11,6 +11,7 @@ use crate::cli::args::ci_flags::CiArgs;
 use crate::cli::args::flags::{ClockArgs, PlayArgs};
 use crate::player::{Before, ClockOptions, Pace};
 use crate::time::{Duration, Speed, TimeRange};
+use crate::wire::Which;
 
 /// The steps of the clock in lockstep, if `--clock` does not say them.
 const LOCKSTEP_PERIOD: Duration = Duration::from_millis(10);
@@ -37,6 +38,20 @@ impl CiArgs {
     /// The nodes that have to have joined, by their full names.
     pub fn nodes(&self) -> impl Iterator<Item = String> {
         self.wait_for_nodes.iter().map(|name| absolute(name))
+    }
+
+    /// Which topics of other nodes are received and recorded.
+    pub fn received(&self) -> Which {
+        if self.record_topics.is_empty() {
+            return Which::OfOthers;
+        }
+        let outputs = self.outputs().into_iter();
+        Which::Named(outputs.map(|(name, _)| name).collect())
+    }
+
+    /// Whether messages of a topic would be received and recorded; a leading slash does not count.
+    pub fn receives(&self, topic: &str) -> bool {
+        self.received().receives(&absolute(topic))
     }
 
     /// The topics that the system under test is known to publish, as they are named on the network, with the flag that names

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::bag::{FileSummary, file_identity};
 use crate::ci::judge::compare::Rules;
 use crate::cli::args::flags::PlayArgs;
+use crate::cli::args::verbs::suite::ReportFiles;
 use crate::untrusted::Foreign;
 
 /// A file that would be written over another one that the same run reads or writes.
@@ -58,6 +59,35 @@ pub fn check_written(args: &PlayArgs, recordings: &[FileSummary]) -> Result<(), 
                 file: file.to_owned(),
                 what: what.clone(),
             });
+        }
+        known.push((identity, format!("the file of {flag}")));
+    }
+    Ok(())
+}
+
+/// The same for the reports of a suite: they are different files, and none is one of `known`, each with what it is.
+///
+/// # Errors
+/// The first pair that is one file.
+pub fn check_reports<'a>(
+    reports: &'a ReportFiles,
+    known: impl IntoIterator<Item = (&'a Path, String)>,
+) -> Result<(), Overwrites> {
+    let known = known.into_iter();
+    let mut known: Vec<(OsString, String)> =
+        known.map(|(file, what)| (identity(file), what)).collect();
+    let all = [
+        ("--junit", &reports.junit),
+        ("--report", &reports.report),
+        ("--markdown", &reports.markdown),
+        ("--html", &reports.html),
+    ];
+    let named = all.into_iter();
+    for (flag, file) in named.filter_map(|(flag, file)| Some((flag, file.as_ref()?))) {
+        let identity = identity(file);
+        if let Some((_, what)) = known.iter().find(|(other, _)| *other == identity) {
+            let (file, what) = (file.clone(), what.clone());
+            return Err(Overwrites { flag, file, what });
         }
         known.push((identity, format!("the file of {flag}")));
     }

@@ -15,15 +15,12 @@ use super::subscription::Subscription;
 use super::which::{NotReceived, Subscribed, Which};
 use crate::ros::{History, PublishedTopic, Publisher, Qos, QosDuration, is_type_hash, ros_type};
 use crate::wire::dialect::names::normal_name;
-use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::Events;
 use crate::wire::rmw_zenoh::attachment::read_attachment;
 use crate::wire::rmw_zenoh::graph::Graph;
 use crate::wire::rmw_zenoh::node::Endpoints;
 use crate::wire::rmw_zenoh::token::{Endpoint, Token};
 
-/// What nearly every node publishes about itself, and the clock: received only if it is named.
-const OF_EVERY_NODE: [&str; 3] = [CLOCK, "/rosout", "/parameter_events"];
 /// How many topics are subscribed to.
 const MOST: usize = 4096;
 /// How many publishers are named that cannot be received.
@@ -150,10 +147,7 @@ impl Follower {
 
     fn wants(&self, token: &Token) -> bool {
         let published = token.published();
-        published.is_some_and(|topic| match &self.which {
-            Which::Named(names) => names.iter().any(|name| name == topic),
-            Which::OfOthers => !OF_EVERY_NODE.contains(&topic),
-        })
+        published.is_some_and(|topic| self.which.receives(topic))
     }
 
     /// Subscribes to what a publisher announces; the reason, with a warning, if that is not possible.

@@ -597,6 +597,40 @@ fn a_golden_recording_that_is_no_file_is_not_replaced() {
 }
 
 #[test]
+fn what_is_not_recorded_cannot_be_expected() {
+    let dir = tempfile::tempdir().unwrap();
+    for (topic, flags) in [
+        ("/timer", &["--record-topics", "/answer"][..]),
+        ("/rosout", &[]),
+        ("/clock", &[]),
+    ] {
+        let text = format!("[[expect]]\ntopic = '{topic}'\nabsent = true\n");
+        fs::write(dir.path().join("e.toml"), text).unwrap();
+        let more = [&["--expect", "e.toml"], flags].concat();
+        let refused = run(dir.path(), &demo(), &more).code(2);
+        refused.stderr(contains(format!("e.toml: {topic} is not recorded")));
+    }
+    assert!(!dir.path().join("run").exists());
+}
+
+#[test]
+fn a_run_in_which_nothing_is_played_is_a_usage_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let none = ["--topics", "/imu", "--exclude-topics", "/imu"];
+    let refused = run(dir.path(), &demo(), &none).code(2);
+    refused.stderr(contains("nothing to play: no topic is selected"));
+    // Between two messages.
+    let range = ["--topics", "/diagnostics", "--start", "+1", "--end", "+1.1"];
+    let report = run(dir.path(), &demo(), &range).code(2);
+    let report = json(&report.get_output().stdout);
+    assert_eq!(report["exit_code"], 2);
+    assert_eq!(report["checks"][0]["reason"], "no message was played");
+    let rules = ["--golden-rules", "rules.toml"];
+    let refused = run(dir.path(), &demo(), &rules).code(2);
+    refused.stderr(contains("--golden-rules belongs to"));
+}
+
+#[test]
 fn messages_in_flight_need_a_gate() {
     let dir = tempfile::tempdir().unwrap();
     let refused = run(dir.path(), &demo(), &["--in-flight", "4"]).code(2);

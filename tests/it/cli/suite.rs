@@ -343,8 +343,36 @@ fn what_cannot_be_started_or_written_is_a_usage_error() {
         suite.args(flags).assert().code(2).stderr(contains(said));
     }
     // A program of the PATH.
-    let run = place.without_runner(&["suite", "--runner", "true"]);
-    { run }.assert().code(1);
+    let mut run = place.without_runner(&["suite", "--runner", "true"]);
+    run.assert().code(1).stdout(contains(
+        "play ended with exit code 0, and it has written no report\n",
+    ));
+}
+
+#[test]
+fn reports_are_files_of_their_own() {
+    let place = Place::new(&[("a", "pass")]);
+    fs::write(place.file("t.ndjson"), "").unwrap();
+    fs::create_dir(place.file("out")).unwrap();
+    for (flags, said) in [
+        (
+            &["--report", "r", "--html", "./r"][..],
+            "--html ./r would overwrite the file of --report",
+        ),
+        (
+            &["--report", "t.ndjson", "--timings", "t.ndjson"],
+            "would overwrite the file of --timings",
+        ),
+        (
+            &["--out", "out", "--report", "out/1-1.ndjson"],
+            "would have the name of a report of a shard",
+        ),
+    ] {
+        place.suite(flags).assert().code(2).stderr(contains(said));
+    }
+    let report = ["t.ndjson", "--report", "t.ndjson"];
+    let refused = place.report(&report).assert().code(2);
+    refused.stderr(contains("would overwrite the report of a shard"));
 }
 
 #[test]

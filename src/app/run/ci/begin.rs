@@ -17,7 +17,7 @@ use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::decode::HeaderStamp;
 use bagplay::player::Pace;
 use bagplay::time::{Ros, Speed, Time};
-use bagplay::wire::{Session, Which, WireOptions};
+use bagplay::wire::{Session, WireOptions};
 
 use super::held::System;
 use super::result::reports::WITH_INPUTS;
@@ -55,14 +55,8 @@ pub(super) fn receive(
     desk: &Desk,
     recording: PathBuf,
 ) -> Result<Outputs, Failure> {
-    let topics = if args.ci.record_topics.is_empty() {
-        Which::OfOthers
-    } else {
-        let outputs = args.ci.outputs().into_iter();
-        Which::Named(outputs.map(|(name, _)| name).collect())
-    };
     let options = OutputOptions {
-        topics,
+        topics: args.ci.received(),
         record_with_inputs: args
             .ci
             .record_inputs

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use bagplay::ci::isolation::{Earlier, RunFolder};
 use bagplay::ci::report::{Ended, Outcome, RunRecord};
-use bagplay::cli::{Exit, OutputArgs, PlayArgs, check_written};
+use bagplay::cli::{Ending, Exit, OutputArgs, PlayArgs, check_written};
 
 use super::play::prepare;
 use crate::app::failure::{Failure, OrExit};
@@ -142,6 +142,11 @@ fn judged_run(
         let named = judges.named(args);
         let unreceived = checks::of_unreceived(args, &named, &record);
         record.checks.extend(unreceived);
+    }
+    let is_empty = happened.ended.how == Ending::End && happened.has_played_nothing();
+    if is_empty && happened.damage().is_none() && setup.stopped().is_none() {
+        // Another try would play nothing again.
+        record.exit_code = Exit::Usage.code();
     }
     judges.judge(setup, &happened, &mut record);
     checks::withdraw_verdicts(&mut record);

@@ -8,7 +8,7 @@ mod shard;
 mod table;
 
 use bagplay::ci::suite::{ShardFile, merge};
-use bagplay::cli::{Exit, OutputArgs, SuiteArgs, SuiteReportArgs, SuiteVerb};
+use bagplay::cli::{Exit, OutputArgs, SuiteArgs, SuiteReportArgs, SuiteVerb, check_reports};
 
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
@@ -28,6 +28,9 @@ pub(crate) fn run(
 }
 
 fn report(args: &SuiteReportArgs, output: &OutputArgs) -> Result<Exit, Failure> {
+    let read = args.files.iter();
+    let read = read.map(|file| (file.as_path(), "the report of a shard".to_owned()));
+    check_reports(&args.reports, read).or_exit(Exit::Usage)?;
     let reports = ReportTargets::of(&args.reports)?;
     let files = ShardFile::read_all(&args.files).or_exit(Exit::Usage)?;
     let merged = merge(&files).or_exit(Exit::Usage)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -11,7 +12,7 @@ use bagplay::ci::suite::{
     CaseList, Cut, Header, Partition, Plan, Planned, Runner, SCHEMA, Timings, Weights, attempt,
     plan,
 };
-use bagplay::cli::{Cli, Exit, Format, ReportFiles, SuiteFilter, SuiteRunArgs, plural};
+use bagplay::cli::{Cli, Exit, Format, SuiteFilter, SuiteRunArgs, check_reports, plural};
 use bagplay::untrusted::Foreign;
 use serde::Serialize;
 
@@ -38,21 +39,37 @@ fn check_files(list: &CaseList, makes_golden: bool) -> anyhow::Result<()> {
     })
 }
 
-/// Refuses reports in the place of a file that a case reads.
-fn check_reports(list: &CaseList, reports: &ReportFiles) -> anyhow::Result<()> {
+/// Refuses reports in the place of another file of the suite: one that a case reads, the weights, or the report of a shard.
+fn refuse_overwriting(list: &CaseList, args: &SuiteRunArgs) -> anyhow::Result<()> {
+    let weights = args.timings.iter();
+    let weights = weights.map(|file| (file.as_path(), "the file of --timings".to_owned()));
+    check_reports(&args.reports, weights)?;
+    let reports = &args.reports;
     let files = [
         ("--junit", &reports.junit),
         ("--report", &reports.report),
         ("--markdown", &reports.markdown),
         ("--html", &reports.html),
     ];
+    let out = fs::canonicalize(&args.out).ok();
     for (flag, file) in files {
-        if let Some(file) = file
-            && let Some(case) = list.reader_of(file)
-        {
-            let (file, case) = (Foreign::path(file), Foreign::text(&case.name));
+        let Some(file) = file else {
+            continue;
+        };
+        let shown = Foreign::path(file);
+        if let Some(case) = list.reader_of(file) {
+            let case = Foreign::text(&case.name);
             return Err(anyhow!(
-                "{flag} {file} would overwrite a file that {case} reads"
+                "{flag} {shown} would overwrite a file that {case} reads"
+            ));
+        }
+        let folder = file.parent().and_then(|folder| match folder.as_os_str() {
+            empty if empty.is_empty() => fs::canonicalize(".").ok(),
+            _ => fs::canonicalize(folder).ok(),
+        });
+        if file.extension().is_some_and(|it| it == "ndjson") && folder.is_some() && folder == out {
+            return Err(anyhow!(
+                "{flag} {shown} would have the name of a report of a shard; hint: give another name"
             ));
         }
     }
@@ -86,7 +103,7 @@ impl ShardPlan {
             return Err(Failure::new(Exit::Usage, error));
         }
         check_files(&list, args.update_golden).or_exit(Exit::Usage)?;
-        check_reports(&list, &args.reports).or_exit(Exit::Usage)?;
+        refuse_overwriting(&list, args).or_exit(Exit::Usage)?;
         let timings = args.timings.as_deref().map(Timings::read).transpose();
         let timings = timings.or_exit(Exit::Usage)?;
         // Where nothing is cut or put in order by weight, recordings need not be opened.

@@ -88,6 +88,14 @@ impl Expectations {
         topics
     }
 
+    /// The topics that the system under test has to publish, or must not: without those of transforms, which may be in the
+    /// recordings that were played instead.
+    pub fn output_topics(&self) -> impl Iterator<Item = &str> {
+        let all = self.all.iter().map(|(_, expectation)| expectation);
+        let of_topics = all.filter(|it| !matches!(it.spec, Spec::Gate(_) | Spec::Transform(_)));
+        of_topics.map(|expectation| expectation.topic.as_str())
+    }
+
     /// Judges a run: one check for each expectation, in their order. Damage of the outputs that was met adds one check
     /// that says so. The outputs are read once; memory does not depend on their length.
     pub fn judge(&self, run: &Judged<'_>) -> Vec<Check> {

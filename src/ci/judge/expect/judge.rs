@@ -98,7 +98,7 @@ fn check(name: &str, expectation: &Expectation, outcome: Outcome, bags: &Bags<'_
 fn of_played(expectation: &Expectation) -> Outcome {
     let topic = Foreign::text(&expectation.topic);
     let why = format!(
-        "{topic}: no node published it, the run played it from the recording; hint: --exclude-topics leaves it out"
+        "{topic} was played, and no message of another node was received; hint: --exclude-topics leaves it out"
     );
     match &expectation.spec {
         Spec::Count(spec) if spec.min == 0 => Outcome::Unknown(why),

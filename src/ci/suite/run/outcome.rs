@@ -29,9 +29,12 @@ pub(super) fn record(
     took: Duration,
 ) -> RunRecord {
     let code = status.code().and_then(|code| u8::try_from(code).ok());
-    let mut record = match read(&run.files.report) {
-        Ok(record) => record,
-        Err(reason) => without_report(&run.files, code, status, &reason),
+    let (mut record, has_report) = match read(&run.files.report) {
+        Ok(record) => (record, true),
+        Err(reason) => {
+            let record = without_report(&run.files, code, status, &reason);
+            (record, false)
+        }
     };
     record.name.clone_from(&case.name);
     record.repetition = run.repetition;
@@ -40,8 +43,10 @@ pub(super) fn record(
     }
     record.files.insert("log".into(), "../play.log".into());
     record.took_ms = took.as_secs_f64() * 1e3;
+    // A run without a report has not passed.
+    let code = code.filter(|code| has_report || *code != 0);
     record.exit_code = code.unwrap_or(Exit::Failed.code());
-    if !run.ending.is_late {
+    if has_report && !run.ending.is_late {
         compare_with_exit(&mut record, status, &run.files.log);
     }
     let Ending {

@@ -132,7 +132,7 @@ fn a_topic_that_the_run_played_is_no_output() {
         played_as: &played_as,
         ..Judged::recording(&outputs)
     };
-    let played = "no node published it, the run played it from the recording; \
+    let played = "was played, and no message of another node was received; \
                   hint: --exclude-topics leaves it out";
     for (topic, keys, verdict) in [
         ("/odom", "count = 101", Verdict::Failed),
@@ -142,7 +142,7 @@ fn a_topic_that_the_run_played_is_no_output() {
         ("/recorded/map", "absent = true", Verdict::Error),
     ] {
         let judged = judged_of(topic, keys, &run);
-        assert_eq!(judged, (verdict, format!("{topic}: {played}")), "{keys}");
+        assert_eq!(judged, (verdict, format!("{topic} {played}")), "{keys}");
     }
     let quiet = judged_of("/quiet", "absent = true", &run);
     assert_eq!(quiet.0, Verdict::Passed);

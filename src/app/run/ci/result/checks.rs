@@ -290,6 +290,8 @@ pub(in crate::app::run::ci) fn withdraw_verdicts(record: &mut RunRecord) {
     if !are_incomplete(record) {
         return;
     }
+    record.differences.clear();
+    record.divergence = None;
     for check in &mut record.checks {
         let is_about_outputs = matches!(check.kind, Kind::Expectation | Kind::Golden);
         if is_about_outputs && check.verdict == Verdict::Failed {

@@ -46,6 +46,14 @@ impl Judges {
                 .with_context(|| format!("--expect: {}", Foreign::path(file)))
                 .or_exit(Exit::Usage)?;
             let read = Expectations::parse(&text, file.as_path()).or_exit(Exit::Usage)?;
+            let unrecorded = read.output_topics().find(|topic| !args.ci.receives(topic));
+            if let Some(topic) = unrecorded {
+                let (file, topic) = (Foreign::path(file), Foreign::text(topic));
+                let error = anyhow::anyhow!(
+                    "--expect: {file}: {topic} is not recorded, so nothing would be known of it; hint: --record-topics"
+                );
+                return Err(Failure::new(Exit::Usage, error));
+            }
             expectations = expectations.and(read);
         }
         let golden = args.ci.golden.as_ref();
@@ -120,7 +128,10 @@ impl Judges {
         };
         let topics = played_topics(setup, &happened.plan);
         let chosen = happened.plan.chosen.iter();
-        let played_as: Vec<String> = chosen.map(|chosen| chosen.name.clone()).collect();
+        let mut played_as: Vec<String> = chosen.map(|chosen| chosen.name.clone()).collect();
+        if happened.plan.options.clock.is_served() {
+            played_as.push("/clock".to_owned());
+        }
         let judged = Judged {
             outputs: &outputs,
             inputs: Some(setup.bag),
