@@ -60,7 +60,7 @@ struct Writer<'a> {
     until: Option<Instant>,
     /// Whether the log says that the reader is waited for.
     has_said: bool,
-    /// Whether the system said that the file takes more.
+    /// Whether the system has said since the last write that the file takes more.
     has_space: bool,
 }
 
@@ -97,6 +97,7 @@ impl Write for Writer<'_> {
     #[expect(clippy::disallowed_methods, reason = "the rim of the program")]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let since = Instant::now();
+        self.has_space = false;
         loop {
             match (&self.device.file).write(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(since)?,
