@@ -2,7 +2,7 @@
 
 #[cfg(feature = "tui")]
 pub(crate) mod bar;
-mod dirs;
+pub(crate) mod dirs;
 pub(crate) mod failure;
 pub(crate) mod headless;
 pub(crate) mod log;

@@ -217,16 +217,24 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_reached_and_not_passed_early() {
+    fn what_is_left_after_the_alarm_is_spun_whatever_else_wakes_the_thread() {
         let wall = Wall::new();
-        let mut waiter = Waiter::new(wall, Parker::new(), Spin::Limited);
-        for spin in [LONGEST_SPIN, Duration::ZERO] {
-            waiter.spin = spin;
-            let deadline = wall.now().saturating_add(Duration::from_millis(2));
-            while wall.now() < deadline {
-                waiter.wait_until(deadline);
-            }
-            assert!(waiter.is_spun.is_none_or(|spun| spun == deadline));
-        }
+        let parker = Parker::new();
+        let unparker = parker.unparker().clone();
+        let mut waiter = Waiter::new(wall, parker, Spin::Limited);
+        waiter.budget.spend(Duration::from_secs(1));
+        let spin = waiter.spin;
+        let deadline = wall.now().saturating_add(Duration::from_secs(60));
+        // Woken before the alarm: nothing is learned, and it would be parked again.
+        unparker.unpark();
+        waiter.wait_until(deadline);
+        assert!(wall.now() < deadline);
+        assert_eq!((waiter.is_spun, waiter.spin), (None, spin));
+        // After the alarm it is not parked, although nothing is left of the budget.
+        let deadline = wall.now().saturating_add(Duration::from_millis(1));
+        waiter.is_spun = Some(deadline);
+        unparker.unpark();
+        waiter.wait_until(deadline);
+        assert!(wall.now() >= deadline);
     }
 }

@@ -14,7 +14,7 @@ use crate::app::signals::asked;
 const GRACE: Duration = Duration::from_secs(1);
 /// How often it is looked whether the program is to end.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// After so long without a reader a line of the log says what is waited for.
+/// After so long a line of the log says that the reader takes nothing.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// A device or a pipe, open for writing.
@@ -65,7 +65,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The reader has taken nothing since then.
+    /// Waits for a moment. An error ends the wait: the reader has taken nothing from `since` on, and the program is to end.
     #[expect(
         clippy::disallowed_methods,
         reason = "the rim of the program, and a wait for which there is no event"

@@ -76,17 +76,10 @@ pub fn check_reports<'a>(
     let known = known.into_iter();
     let mut known: Vec<(OsString, String)> =
         known.map(|(file, what)| (identity(file), what)).collect();
-    let all = [
-        ("--junit", &reports.junit),
-        ("--report", &reports.report),
-        ("--markdown", &reports.markdown),
-        ("--html", &reports.html),
-    ];
-    let named = all.into_iter();
-    for (flag, file) in named.filter_map(|(flag, file)| Some((flag, file.as_ref()?))) {
+    for (flag, file) in reports.named() {
         let identity = identity(file);
         if let Some((_, what)) = known.iter().find(|(other, _)| *other == identity) {
-            let (file, what) = (file.clone(), what.clone());
+            let (file, what) = (file.to_owned(), what.clone());
             return Err(Overwrites { flag, file, what });
         }
         known.push((identity, format!("the file of {flag}")));

@@ -44,18 +44,8 @@ fn refuse_overwriting(list: &CaseList, args: &SuiteRunArgs) -> anyhow::Result<()
     let weights = args.timings.iter();
     let weights = weights.map(|file| (file.as_path(), "the file of --timings".to_owned()));
     check_reports(&args.reports, weights)?;
-    let reports = &args.reports;
-    let files = [
-        ("--junit", &reports.junit),
-        ("--report", &reports.report),
-        ("--markdown", &reports.markdown),
-        ("--html", &reports.html),
-    ];
     let out = fs::canonicalize(&args.out).ok();
-    for (flag, file) in files {
-        let Some(file) = file else {
-            continue;
-        };
+    for (flag, file) in args.reports.named() {
         let shown = Foreign::path(file);
         if let Some(case) = list.reader_of(file) {
             let case = Foreign::text(&case.name);

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
@@ -123,6 +123,20 @@ pub struct ReportFiles {
     /// Write a report as one HTML page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+impl ReportFiles {
+    /// The files that are named, with their flags.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [
+            ("--junit", &self.junit),
+            ("--report", &self.report),
+            ("--markdown", &self.markdown),
+            ("--html", &self.html),
+        ];
+        all.into_iter()
+            .filter_map(|(flag, file)| Some((flag, file.as_deref()?)))
+    }
 }
 
 /// Which cases are run.
