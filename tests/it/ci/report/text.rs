@@ -1,6 +1,6 @@
 //! What is printed at the end of a run.
 
-use bagplay::ci::report::{RunRecord, to_text};
+use bagplay::ci::report::{Repeated, RunRecord, to_text};
 
 use super::{failed, hostile, interrupted, is_clean, passed, undecided};
 
@@ -115,4 +115,21 @@ fn a_suite_names_its_worst_runs_first() {
     ];
     assert_eq!(starts, expected, "{text}");
     assert_eq!(to_text(&[]).lines().next(), Some("error: there is no run"));
+}
+
+#[test]
+fn a_suite_tells_how_often_a_repeated_case_failed() {
+    let repeated = Some(Repeated {
+        runs: 3,
+        failed: 1,
+        digests: [("a".to_owned(), 2), ("b".to_owned(), 1)].into(),
+    });
+    let run = RunRecord {
+        repeated,
+        ..failed()
+    };
+    let text = to_text(&[passed(), run]);
+    let line = text.lines().find(|line| line.starts_with("  failed "));
+    let rate = " (1 of 3 runs failed, 2 different digests)";
+    assert!(line.is_some_and(|line| line.ends_with(rate)), "{text}");
 }

@@ -308,7 +308,7 @@ fn shown(topic: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bagplay::ci::report::{Outcome, Overall};
+    use bagplay::ci::report::{Divergence, Outcome, Overall};
 
     use super::*;
 
@@ -355,9 +355,11 @@ mod tests {
             let mut record = RunRecord {
                 checks,
                 ended: bagplay::ci::report::Ended::Complete,
+                divergence: Some(Divergence::default()),
                 ..RunRecord::default()
             };
             withdraw_verdicts(&mut record);
+            assert_eq!(record.divergence.is_none(), are_incomplete(&record));
             (Outcome::of(&record).exit_code, record.checks)
         };
         for name in [EVERYTHING, RECORDED, RECEIVED] {
