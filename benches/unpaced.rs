@@ -3,7 +3,8 @@
 //! `cargo bench --bench unpaced`. One process, two zenoh sessions on loopback, in turns. The loop has the
 //! payloads in memory already and puts them with a plain zenoh publisher of the same settings; `play`
 //! reads, decompresses, orders, keeps its clock and its counts. Prints both rates and their ratio, and
-//! checks that nothing was lost.
+//! checks that nothing was lost. The processor time of the thread that puts shows what a put costs when nothing else
+//! needs its core. Words after `--` select rows: `-- strings`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -12,9 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
+use bagplay::bag::{Bag, Cues, Direction, Message, Selection, StartAt, TopicId};
+use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::player::{Options, Pace, Player, Source};
+use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
+use rustix::time::{ClockId, clock_gettime};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::qos::CongestionControl;
@@ -22,6 +26,10 @@ use zenoh::qos::CongestionControl;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const TURNS: usize = 5;
+
+/// The key of the topic, as ROS 2 nodes publish and subscribe to it.
+const KEY: &str = "0/chatter/std_msgs::msg::dds_::String_/\
+                   RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
 
 /// A recording: its name, messages, bytes per message, chunk size.
 const RECORDINGS: [(&str, u64, usize, u64); 3] = [
@@ -33,30 +41,53 @@ const RECORDINGS: [(&str, u64, usize, u64); 3] = [
 fn main() -> Result<(), Failure> {
     println!("unpaced on loopback, median of {TURNS} turns");
     println!(
-        "{:<18} {:>14} {:>14} {:>7} {:>6}",
-        "", "loop msg/s", "player msg/s", "ratio", "lost"
+        "{:<18} {:>14} {:>14} {:>7} {:>6} {:>13} {:>13} {:>7}",
+        "", "loop msg/s", "player msg/s", "ratio", "lost", "loop µs/msg", "player µs/msg", "ratio"
     );
     let dir = tempfile::tempdir()?;
+    let chosen: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_chosen =
+        |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
     for (name, messages, size, chunk) in RECORDINGS {
+        if !is_chosen(name) {
+            continue;
+        }
         let path = dir.path().join("unpaced.mcap");
         write_recording(&path, messages, size, chunk)?;
         let bag = Bag::open(&[&path])?;
-        let (mut bare, mut player, mut lost) = (Vec::new(), Vec::new(), 0);
+        let (mut bare, mut player) = (Vec::new(), Vec::new());
         for _ in 0..TURNS {
-            let (rate, missing) = turn(&bag, messages, put_from_memory)?;
-            bare.push(rate);
-            lost += missing;
-            let (rate, missing) = turn(&bag, messages, play)?;
-            player.push(rate);
-            lost += missing;
+            bare.push(turn(&bag, messages, put_from_memory)?);
+            player.push(turn(&bag, messages, play)?);
         }
-        let (bare, player) = (median(bare), median(player));
+        let lost: u64 = bare.iter().chain(&player).map(|turn| turn.lost).sum();
+        let rate = |turns: &[Turn]| median(turns.iter().map(|turn| turn.rate).collect());
+        let micros = |turns: &[Turn]| median(turns.iter().map(|turn| turn.micros).collect());
+        let rates = [rate(&bare), rate(&player)];
+        let spent = [micros(&bare), micros(&player)];
         println!(
-            "{name:<18} {bare:>14.0} {player:>14.0} {:>7.2} {lost:>6}",
-            player / bare
+            "{name:<18} {:>14.0} {:>14.0} {:>7.2} {lost:>6} {:>13.3} {:>13.3} {:>7.2}",
+            rates[0],
+            rates[1],
+            rates[1] / rates[0],
+            spent[0],
+            spent[1],
+            spent[0] / spent[1]
         );
     }
     Ok(())
+}
+
+/// What was measured in one turn.
+struct Turn {
+    /// Messages per second, until the last one arrived.
+    rate: f64,
+    lost: u64,
+    /// Processor time of the thread that puts, microseconds per message.
+    micros: f64,
 }
 
 fn median(mut rates: Vec<f64>) -> f64 {
@@ -72,6 +103,8 @@ type Sender = fn(&str, &Bag, &Listener) -> Result<Box<dyn Any>, Failure>;
 struct Listener {
     arrived: Arc<AtomicU64>,
     began: std::cell::Cell<Option<Instant>>,
+    /// Processor time of the thread that puts, in nanoseconds.
+    spent: Arc<AtomicU64>,
 }
 
 impl Listener {
@@ -81,13 +114,13 @@ impl Listener {
     }
 }
 
-/// Sends to a subscriber that counts: messages per second until the last one arrives, and the number of lost ones.
+/// Sends to a subscriber that counts.
 #[expect(
     clippy::disallowed_methods,
     clippy::cast_precision_loss,
     reason = "a benchmark measures wall time"
 )]
-fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
+fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<Turn, Failure> {
     let port = std::net::TcpListener::bind("127.0.0.1:0")?
         .local_addr()?
         .port();
@@ -96,6 +129,7 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
     let listener = Listener {
         arrived: Arc::default(),
         began: std::cell::Cell::default(),
+        spent: Arc::default(),
     };
     let arrived = Arc::clone(&listener.arrived);
     let subscribe = {
@@ -108,7 +142,7 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
                     let _ = tell.try_send(Instant::now());
                 }
             };
-            let subscriber = session.declare_subscriber("**").callback(count).wait()?;
+            let subscriber = session.declare_subscriber(KEY).callback(count).wait()?;
             Ok::<_, Failure>((session, subscriber))
         })
     };
@@ -120,10 +154,11 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
     drop(session);
     let lost = messages.saturating_sub(listener.arrived.load(Ordering::Relaxed));
     let began = listener.began.get().ok_or("nothing was sent")?;
-    Ok((
-        messages as f64 / ended.duration_since(began).as_secs_f64(),
+    Ok(Turn {
+        rate: messages as f64 / ended.duration_since(began).as_secs_f64(),
         lost,
-    ))
+        micros: listener.spent.load(Ordering::Relaxed) as f64 / 1e3 / messages as f64,
+    })
 }
 
 fn open(mode: &str, role: &str, endpoint: &str) -> zenoh::Result<zenoh::Session> {
@@ -154,7 +189,7 @@ fn put_from_memory(
         .map_err(|damage| damage.to_string())?;
     let session = open("router", "listen", endpoint)?;
     let publisher = session
-        .declare_publisher("chatter")
+        .declare_publisher(KEY)
         .congestion_control(CongestionControl::Block)
         .wait()?;
     let matching = publisher.matching_listener().wait()?;
@@ -162,9 +197,12 @@ fn put_from_memory(
         matching.recv()?;
     }
     listener.begin();
+    let before = processor_nanos();
     for payload in messages {
         publisher.put(payload).attachment(&[0_u8; 33][..]).wait()?;
     }
+    let spent = processor_nanos() - before;
+    listener.spent.store(spent, Ordering::Relaxed);
     drop((matching, publisher));
     Ok(Box::new(session))
 }
@@ -196,9 +234,54 @@ fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<Box<dyn Any>, 
         pace: Pace::Max,
         ..Options::new(recording)
     };
+    let out = Timed {
+        out,
+        left: bag
+            .message_count()
+            .ok_or("the recording does not say how many messages it has")?,
+        before: 0,
+        spent: Arc::clone(&listener.spent),
+    };
     listener.begin();
     let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
     Ok(Box::new((out, session)))
+}
+
+/// The processor time of this thread so far, in nanoseconds.
+fn processor_nanos() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or(0)
+}
+
+/// An output, and the processor time of its thread from the first message to the last.
+struct Timed<O> {
+    out: O,
+    left: u64,
+    before: u64,
+    spent: Arc<AtomicU64>,
+}
+
+impl<O: Output> Output for Timed<O> {
+    fn segment(&mut self, segment: &Segment) {
+        self.out.segment(segment);
+    }
+
+    fn clock(&mut self, time: Time<Ros>) {
+        self.out.clock(time);
+    }
+
+    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        if self.before == 0 {
+            self.before = processor_nanos();
+        }
+        let delivery = self.out.message(message, occasion);
+        self.left -= 1;
+        if self.left == 0 {
+            let spent = processor_nanos() - self.before;
+            self.spent.store(spent, Ordering::Relaxed);
+        }
+        delivery
+    }
 }
 
 fn write_recording(

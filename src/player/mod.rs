@@ -33,6 +33,8 @@ pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Control, Intent, Options, WhenDone};
 pub use outcome::{Answer, Outcome, Refusal, Short};
 pub use played_range::PlayedRange;
+#[cfg(feature = "wire")]
+pub(crate) use report::counts::Count;
 pub use report::counts::TopicCounts;
 pub use report::digest::Digest;
 pub use report::lateness::{LATE, Lateness};
@@ -44,7 +46,7 @@ pub use waiter::{Spin, wake_precisely};
 use crate::bag::Waker;
 use crate::output::Output;
 use transport::{Reply, Request};
-use waiter::{Waiter, Wall};
+use waiter::{Burst, Waiter, Wall};
 
 /// A player that has not started; its handles can already be given out.
 #[derive(Debug)]
@@ -140,7 +142,16 @@ impl Player {
         loop {
             requests.pass_on(&mut machine, wall);
             let now = wall.now();
-            let wait = transport.while_busy(now, || machine.advance(now, &mut out));
+            let wait = transport.while_busy(now, || {
+                let wait = machine.advance(now, &mut out);
+                let mut burst = Burst::begin();
+                while wait == Wait::Now
+                    && requests.are_none()
+                    && burst.may_go_on()
+                    && machine.send_on(now, &mut out)
+                {}
+                wait
+            });
             let status = machine.status();
             if told != Some(status) {
                 transport.publish(status);
@@ -175,6 +186,11 @@ impl Requests {
             waiting: HashMap::new(),
             tickets: 0,
         }
+    }
+
+    /// Whether no command has arrived.
+    fn are_none(&self) -> bool {
+        self.inbox.is_empty()
     }
 
     /// Passes on all commands that are there.

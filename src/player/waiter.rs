@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crossbeam_utils::sync::Parker;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::time::{Duration, Steady, Time};
 
@@ -44,6 +45,35 @@ impl Wall {
     /// Never earlier than a previous result.
     pub(super) fn now(self) -> Time<Steady> {
         Time::from_nanos(Duration::from(self.origin.elapsed()).as_nanos())
+    }
+}
+
+/// How many messages without a schedule are sent by one reading of the clock.
+#[derive(Debug)]
+pub(super) struct Burst {
+    left: u8,
+    /// The last tick of the kernel before the first of them.
+    tick: Timespec,
+}
+
+impl Burst {
+    /// The most that are sent after the first one.
+    const MOST: u8 = 31;
+
+    pub(super) fn begin() -> Self {
+        Self {
+            left: Self::MOST,
+            tick: clock_gettime(ClockId::MonotonicCoarse),
+        }
+    }
+
+    /// Whether one more may be sent: not if the ones before took milliseconds.
+    pub(super) fn may_go_on(&mut self) -> bool {
+        let Some(left) = self.left.checked_sub(1) else {
+            return false;
+        };
+        self.left = left;
+        self.tick == clock_gettime(ClockId::MonotonicCoarse)
     }
 }
 

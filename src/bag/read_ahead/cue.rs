@@ -16,12 +16,12 @@ use super::progress::{CueProgress, Reach};
 use super::request::{CueAt, Cued, Waker};
 use super::worker::{BATCH, Feed, Job, Worker, internal};
 use crate::bag::decompress::budget::{Budget, Meter, Usage};
-use crate::bag::message::TopicId;
+use crate::bag::message::{Message, TopicId};
 use crate::bag::recording::Bag;
 use crate::bag::walk::selection::Selection;
 
 /// The most batches that are queued. The byte budget is reached first, unless messages are tiny.
-const QUEUE: usize = 64;
+const QUEUE: usize = 16;
 
 /// The answer to [`Cue::poll`].
 #[derive(Clone, Debug)]
@@ -224,6 +224,17 @@ impl Cue {
             }
             Err(TryRecvError::Disconnected) => CuePoll::End,
             Err(TryRecvError::Empty) => CuePoll::Pending,
+        }
+    }
+
+    /// The next item, if it is a message and has been handed over with the one before it: nothing else is looked at.
+    pub(crate) fn next_at_hand(&mut self) -> Option<Message> {
+        if !matches!(self.batch.as_slice().first(), Some(Cued::Message(_))) {
+            return None;
+        }
+        match self.batch.next() {
+            Some(Cued::Message(message)) => Some(message),
+            _ => None,
         }
     }
 

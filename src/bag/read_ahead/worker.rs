@@ -21,10 +21,10 @@ use crate::time::{Ros, Time};
 
 /// How many items are handed over at once while the receiver has enough. With batches the receiver need not wake the
 /// worker for each item.
-pub(crate) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 256;
 
-/// With at most this many batches queued, the receiver has almost nothing left: a few microseconds of its work.
-const FEW: usize = 8;
+/// With at most this many batches queued, the receiver has almost nothing left: less than a millisecond of its work.
+const FEW: usize = 2;
 
 /// What the thread of a worker runs.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;

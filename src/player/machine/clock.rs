@@ -48,6 +48,11 @@ impl ServedClock {
         self.is_owed = false;
     }
 
+    /// Whether it is owed.
+    pub(super) fn is_owed(&self) -> bool {
+        self.is_owed
+    }
+
     /// Whether it is owed; not any more after this call.
     pub(super) fn take_owed(&mut self) -> bool {
         std::mem::take(&mut self.is_owed)

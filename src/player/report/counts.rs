@@ -28,7 +28,7 @@ pub struct TopicCounts {
     pub muted: u64,
 }
 
-/// A count that only one thread writes.
+/// A count that only one thread writes at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
@@ -38,11 +38,11 @@ impl Count {
         self.0.store(count.wrapping_add(more), Ordering::Relaxed);
     }
 
-    fn set(&self, count: u64) {
+    pub(crate) fn set(&self, count: u64) {
         self.0.store(count, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }

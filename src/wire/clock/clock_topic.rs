@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     is_per_message: bool,
     /// Whether the player's thread is inside a put.
     is_putting: AtomicBool,
+    /// Whether there is a jump in `last`, so that it matters how long puts wait. Set by the player's thread alone.
+    has_jump: AtomicBool,
     stalls: Stalls,
     /// Counts the values put in line.
     counts: Arc<TopicCounts>,
@@ -141,6 +143,7 @@ impl Clock {
             in_line_put: Mutex::new(Arrivals::new(sessions.main.clone(), beside)),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
+            has_jump: AtomicBool::new(false),
             stalls,
             counts: Arc::new(TopicCounts::named(CLOCK)),
         });
@@ -180,6 +183,8 @@ impl Clock {
         let is_first_clamped =
             clock.is_clamped && !std::mem::replace(&mut last.has_clamped, clock.is_clamped);
         last.jump = last.jump.filter(|jump| !jump.is_settled(now));
+        let has_jump = &self.shared.has_jump;
+        has_jump.store(last.jump.is_some(), Ordering::Relaxed);
         if self.shared.is_per_message || last.jump.is_some() {
             // Set before the lock is released, so that the repeater, which waits for the lock, does not put
             // first.
@@ -206,14 +211,16 @@ impl Clock {
         let at = steady();
         let mut last = self.shared.lock();
         (last.jump, last.has_jumped) = (Some(Jump { at, waited: at }), true);
+        self.shared.has_jump.store(true, Ordering::Relaxed);
     }
 
     /// Makes a put in line; the repeater repeats the clock if it takes long.
-    pub(crate) fn while_putting(&self, put: impl FnOnce()) {
-        let before = steady();
+    pub(crate) fn while_putting<T>(&self, put: impl FnOnce() -> T) -> T {
+        let before = self.shared.has_jump.load(Ordering::Relaxed).then(steady);
         self.shared.is_putting.store(true, Ordering::Relaxed);
-        put();
+        let done = put();
         self.shared.is_putting.store(false, Ordering::Relaxed);
+        let Some(before) = before else { return done };
         let after = steady();
         let waited = after.saturating_duration_since(before);
         if waited >= WAITED
@@ -221,6 +228,7 @@ impl Clock {
         {
             jump.waited = after;
         }
+        done
     }
 
     /// Repeats the clock for subscribers without a token. Plain zenoh reports only the first of them.
@@ -282,7 +290,7 @@ impl Shared {
         drop(last);
         let payload = Bytes::copy_from_slice(&encode_clock(time).bytes);
         let bytes = payload.len();
-        let put = || self.in_line.put_with(&payload, attachment);
+        let put = || self.in_line.put_with(payload, attachment, None);
         // Measures only this put, not the wait for the other thread.
         let (put, waited) = self.stalls.while_putting(put);
         drop(only_put);
@@ -347,7 +355,7 @@ impl LastTick {
     fn put_ahead(&mut self, clock: &[u8]) {
         self.went_ahead = true;
         // An error means that the session is closed; the player learns that from its messages.
-        drop(self.ahead.put(&Bytes::copy_from_slice(clock)));
+        drop(self.ahead.put(Bytes::copy_from_slice(clock)));
     }
 }
 
@@ -424,6 +432,7 @@ mod tests {
         let sessions = PutSessions {
             main: main.clone(),
             blocking: None,
+            stamp_messages: false,
         };
         let clock =
             Clock::start(&sessions, &topic, rules, options, false, &events, stalls).unwrap();
@@ -486,7 +495,7 @@ mod tests {
             drop(put);
         });
         let counts = clock.counts();
-        assert_eq!(counts.sent.load(Ordering::Relaxed), 1);
+        assert_eq!(counts.sent.get(), 1);
         assert_eq!(counts.stalled.load(Ordering::Relaxed), 0);
         assert_eq!(counts.lost.load(Ordering::Relaxed), 0);
     }

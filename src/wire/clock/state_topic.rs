@@ -140,7 +140,7 @@ impl Work {
         // An error means that the session is closed and has no subscribers any more.
         drop(
             self.publisher
-                .put(&Bytes::copy_from_slice(&message.encode())),
+                .put(Bytes::copy_from_slice(&message.encode())),
         );
     }
 }

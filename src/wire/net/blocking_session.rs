@@ -71,6 +71,8 @@ pub(crate) struct PutSessions {
     pub(crate) main: zenoh::Session,
     /// For messages that wait; `None` if none wait, or if they wait in zenoh's blocking puts.
     pub(crate) blocking: Option<zenoh::Session>,
+    /// Whether messages have a timestamp of zenoh.
+    pub(crate) stamp_messages: bool,
 }
 
 impl PutSessions {

@@ -139,6 +139,7 @@ impl Connection {
         Ok(PutSessions {
             main: self.zenoh.clone(),
             blocking: blocking.filter(|_| waits),
+            stamp_messages: zenoh_config::stamps_messages(&self.config),
         })
     }
 

@@ -1,18 +1,14 @@
 //! The clocks of this machine: the only place in `wire` that reads them.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds since the Unix epoch, clamped to 0 and `i64::MAX`.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the source timestamp is the moment of the put"
-)]
 pub(crate) fn unix_nanos() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-        })
+    let now = clock_gettime(ClockId::Realtime);
+    let nanos = now.tv_sec.saturating_mul(1_000_000_000);
+    nanos.saturating_add(now.tv_nsec).max(0)
 }
 
 /// The present instant of the monotonic clock.
@@ -22,4 +18,44 @@ pub(crate) fn unix_nanos() -> i64 {
 )]
 pub(crate) fn steady() -> Instant {
     Instant::now()
+}
+
+/// The monotonic clock for spans. Only differences of its readings mean something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SpanClock {
+    /// To the nanosecond.
+    Exact,
+    /// At the kernel's last tick, up to [`TICK`] ago; much cheaper to read.
+    Coarse,
+}
+
+/// The longest time between two ticks of a kernel (100 Hz).
+const TICK: Duration = Duration::from_millis(10);
+
+impl SpanClock {
+    /// The cheapest one whose error is at most a tenth of `span`.
+    pub(crate) fn for_spans_of(span: Duration) -> Self {
+        if span < TICK * 10 {
+            Self::Exact
+        } else {
+            Self::Coarse
+        }
+    }
+
+    /// The error of a difference of two readings.
+    pub(crate) fn error(self) -> Duration {
+        match self {
+            Self::Exact => Duration::ZERO,
+            Self::Coarse => TICK,
+        }
+    }
+
+    /// The present reading.
+    pub(crate) fn read(self) -> Duration {
+        let now = clock_gettime(match self {
+            Self::Exact => ClockId::Monotonic,
+            Self::Coarse => ClockId::MonotonicCoarse,
+        });
+        Duration::try_from(now).unwrap_or_default()
+    }
 }

@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::Value;
 use zenoh::Config;
 use zenoh::config::ZenohId;
 
@@ -196,6 +197,20 @@ pub(crate) fn beside(
     Ok(config)
 }
 
+/// Whether zenoh gives each message of a session a timestamp.
+pub(crate) fn stamps_messages(config: &Config) -> bool {
+    let text = |key| config.get_json(key).unwrap_or_default();
+    let mode = text("mode");
+    match serde_json::from_str(&text("timestamping/enabled")) {
+        Ok(Value::Bool(is_enabled)) => is_enabled,
+        Ok(Value::Object(by_mode)) => {
+            let is_enabled = by_mode.get(mode.trim_matches('"'));
+            is_enabled.and_then(Value::as_bool).unwrap_or(false)
+        }
+        _ => false,
+    }
+}
+
 /// The configuration of the session for blocking puts, beside the session that has `config`. `None` for a
 /// client: its router would drop at once whatever its nodes have no room for.
 pub(crate) fn blocking(
@@ -350,6 +365,23 @@ mod tests {
         ] {
             assert_eq!(peer.get_json(key).unwrap(), value, "{key}");
         }
+    }
+
+    #[test]
+    fn messages_are_stamped_where_the_configuration_of_the_mode_says_so() {
+        for (mode, enabled, expected) in [
+            ("peer", "true", true),
+            ("peer", "false", false),
+            ("peer", "{router:true,peer:false,client:false}", false),
+            ("router", "{router:true,peer:false,client:false}", true),
+        ] {
+            let mut config = Config::default();
+            set(&mut config, "mode", &format!("\"{mode}\"")).unwrap();
+            set(&mut config, "timestamping/enabled", enabled).unwrap();
+            assert_eq!(stamps_messages(&config), expected, "{mode} {enabled}");
+        }
+        // zenoh's default.
+        assert!(!stamps_messages(&Config::default()));
     }
 
     /// `wait_before_drop` and `max_wait_before_drop_fragments`, both in µs.

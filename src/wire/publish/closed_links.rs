@@ -81,7 +81,7 @@ impl ClosedLinks {
         unread: &BTreeMap<String, u64>,
         now: Instant,
     ) {
-        let sent = |topic: &Arc<TopicCounts>| topic.sent.load(Ordering::Relaxed);
+        let sent = |topic: &Arc<TopicCounts>| topic.sent.get();
         let put: Vec<u64> = topics.iter().map(sent).collect();
         // Messages put since the last sample may not have reached the buffers yet.
         let before = std::mem::replace(&mut self.put, put);
@@ -235,7 +235,7 @@ mod tests {
 
         /// A sample after `at` milliseconds, with `sent` messages sent and the unread bytes of each open link.
         fn sample(&mut self, at: u64, sent: u64, links: &[(&str, u64)]) {
-            self.topics[0].sent.store(sent, Ordering::Relaxed);
+            self.topics[0].sent.set(sent);
             let unread = links.iter().map(|(zid, bytes)| ((*zid).to_owned(), *bytes));
             let now = self.start + Duration::from_millis(at);
             self.links.update(&self.topics, &unread.collect(), now);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::bag::TopicId;
+use crate::player::Count;
 use crate::ros::Qos;
 
 use crate::wire::dialect::interface::{Nodes, TopicSpec};
@@ -47,18 +48,18 @@ pub struct Missed {
     pub possibly_lost: u64,
 }
 
-/// The counts of one topic: one writer, many readers; different counts may be from different moments.
+/// The counts of one topic: one writer at a time, many readers; different counts may be from different moments.
 #[derive(Debug, Default)]
 pub(crate) struct TopicCounts {
     /// The profile that subscribers see; `None` if they see none.
     pub(crate) qos: Option<Qos>,
     pub(crate) ids: Vec<TopicId>,
     pub(crate) name: String,
-    pub(crate) sent: AtomicU64,
-    pub(crate) bytes: AtomicU64,
+    pub(crate) sent: Count,
+    pub(crate) bytes: Count,
     pub(crate) dropped: AtomicU64,
     /// Puts that did not wait for the whole stall timeout.
-    pub(crate) prompt: AtomicU64,
+    pub(crate) prompt: Count,
     pub(crate) stalled: AtomicU64,
     pub(crate) lost: AtomicU64,
     pub(crate) possibly_lost: AtomicU64,
@@ -92,8 +93,8 @@ impl TopicCounts {
     }
 
     pub(crate) fn count_sent(&self, bytes: usize) {
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.sent.add(1);
+        self.bytes.add(bytes as u64);
     }
 }
 
@@ -168,8 +169,8 @@ impl Monitor {
             ids: topic.ids.clone(),
             name: topic.name.clone(),
             qos: topic.qos,
-            sent: topic.sent.load(Ordering::Relaxed),
-            bytes: topic.bytes.load(Ordering::Relaxed),
+            sent: topic.sent.get(),
+            bytes: topic.bytes.get(),
             dropped: topic.dropped.load(Ordering::Relaxed),
             missed: topic.missed(),
             has_match: topic.has_match.load(Ordering::Relaxed),

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use zenoh::Wait;
@@ -15,6 +16,7 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::matching::MatchingStatus;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority, Reliability as ZenohReliability};
+use zenoh::time::{NTP64, Timestamp, TimestampId};
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 
 use crate::ros::Reliability;
@@ -45,6 +47,31 @@ pub(crate) struct TopicPublisher {
     sink: Sink,
     form: MessageForm,
     sequence: i64,
+    stamps: Option<Stamps>,
+}
+
+/// The zenoh timestamps of messages, as zenoh would give them, from a reading of the clock that is made anyway.
+#[derive(Debug)]
+struct Stamps {
+    session: TimestampId,
+    last: NTP64,
+}
+
+impl Stamps {
+    fn of(session: &zenoh::Session) -> Self {
+        let now = session.new_timestamp();
+        Self {
+            session: *now.get_id(),
+            last: *now.get_time(),
+        }
+    }
+
+    /// The timestamp of a message that is put at `unix_nanos`; later than the one before.
+    fn next(&mut self, unix_nanos: i64) -> Timestamp {
+        let since = Duration::from_nanos(u64::try_from(unix_nanos).unwrap_or(0));
+        self.last = NTP64::from(since).max(NTP64(self.last.0.saturating_add(1)));
+        Timestamp::new(self.last, self.session)
+    }
 }
 
 #[derive(Debug)]
@@ -69,8 +96,8 @@ impl TopicPublisher {
         };
         let key = KeyExpr::try_from(topic.key.clone()).map_err(fail)?;
         let blocking = sessions.blocking_for(rules.waits);
-        let builder = blocking
-            .unwrap_or(&sessions.main)
+        let session = blocking.unwrap_or(&sessions.main);
+        let builder = session
             .declare_publisher(key)
             .reliability(match topic.reliability {
                 Reliability::Reliable => ZenohReliability::Reliable,
@@ -110,6 +137,7 @@ impl TopicPublisher {
             sink,
             form: topic.form,
             sequence: 0,
+            stamps: sessions.stamp_messages.then(|| Stamps::of(session)),
         })
     }
 
@@ -120,15 +148,17 @@ impl TopicPublisher {
 
     /// Puts a payload. Blocks as long as congestion control requires. An error means that the session is
     /// closed.
-    pub(crate) fn put(&mut self, payload: &Bytes) -> zenoh::Result<()> {
-        let attachment = self.next_attachment();
-        self.put_with(payload, attachment)
+    pub(crate) fn put(&mut self, payload: Bytes) -> zenoh::Result<()> {
+        let now = unix_nanos();
+        let attachment = self.attachment_at(now);
+        let stamp = self.stamps.as_mut().map(|stamps| stamps.next(now));
+        self.put_with(payload, attachment, stamp)
     }
 
     /// The same, with this source time.
-    pub(crate) fn put_stamped(&mut self, payload: &Bytes, stamp: Time<Ros>) -> zenoh::Result<()> {
+    pub(crate) fn put_stamped(&mut self, payload: Bytes, stamp: Time<Ros>) -> zenoh::Result<()> {
         let attachment = self.attachment_at(stamp.as_nanos());
-        self.put_with(payload, attachment)
+        self.put_with(payload, attachment, None)
     }
 
     /// The next attachment. Separate from the put, so that two entities of one topic can share the sequence
@@ -142,23 +172,25 @@ impl TopicPublisher {
         self.form.attachment(self.sequence, unix_nanos)
     }
 
-    /// Puts a payload with an attachment from [`TopicPublisher::next_attachment`].
+    /// Puts a payload with an attachment from [`TopicPublisher::next_attachment`]. Without a `stamp`, zenoh reads the clock
+    /// for one.
     pub(crate) fn put_with(
         &self,
-        payload: &Bytes,
+        payload: Bytes,
         attachment: Option<Attachment>,
+        stamp: Option<Timestamp>,
     ) -> zenoh::Result<()> {
         let attachment = attachment.map(|bytes| ZBytes::from(bytes.to_vec()));
         match &self.sink {
             // No copy: the slice keeps its chunk in memory until it is sent.
             Sink::Volatile(publisher) => {
-                let put = publisher.put(payload.clone());
-                put.attachment(attachment).wait()
+                let put = publisher.put(payload);
+                put.attachment(attachment).timestamp(stamp).wait()
             }
             // A copy: the cache keeps the payload as long as the publisher exists, and a slice would keep its
             // whole chunk.
             Sink::Latched(publisher) => publisher
-                .put(Bytes::copy_from_slice(payload))
+                .put(Bytes::copy_from_slice(&payload))
                 .attachment(attachment)
                 .wait(),
         }
@@ -222,5 +254,30 @@ fn congestion_control(rules: PutRules, has_blocking_session: bool) -> Congestion
         Congestion::BlockFirst if rules.waits => CongestionControl::BlockFirst,
         // The session for blocking puts waits before it drops.
         Congestion::Block | Congestion::BlockFirst | Congestion::Drop => CongestionControl::Drop,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_unix_times_and_rise_when_the_clock_does_not() {
+        let session = TimestampId::rand();
+        let mut stamps = Stamps {
+            session,
+            last: NTP64(0),
+        };
+        let second = 1_700_000_000_500_000_000;
+        let first = stamps.next(second);
+        assert_eq!(*first.get_id(), session);
+        let since = first.get_time().to_duration();
+        assert_eq!(since, Duration::from_millis(1_700_000_000_500));
+        let mut before = first;
+        for nanos in [second, second - 1_000, second + 1, i64::MIN, second + 2] {
+            let next = stamps.next(nanos);
+            assert!(next > before, "{nanos}");
+            before = next;
+        }
     }
 }

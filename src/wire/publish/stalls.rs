@@ -20,7 +20,7 @@ use super::monitor::TopicCounts;
 use super::sockets::unread_by_session;
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::{Events, WireEvent};
-use crate::wire::net::now::steady;
+use crate::wire::net::now::{SpanClock, steady};
 
 /// How often the thread samples the counts of puts.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
@@ -45,6 +45,10 @@ struct Shared {
     nodes: Nodes,
     events: Events,
     timeout: Duration,
+    /// Measures how long puts take.
+    clock: SpanClock,
+    /// A put that took this long has waited for the whole timeout.
+    stalls_after: Duration,
     /// The topics sent by the session for blocking puts.
     topics: OnceLock<Vec<Arc<TopicCounts>>>,
     /// Puts that have begun, have ended, and have stalled, including those of the clock.
@@ -61,10 +65,14 @@ impl Stalls {
         timeout: Duration,
         blocking: Option<zenoh::Session>,
     ) -> Self {
+        let clock = SpanClock::for_spans_of(timeout);
         let shared = Arc::new(Shared {
             nodes,
             events,
             timeout,
+            clock,
+            // zenoh gives up slightly before or after the full time.
+            stalls_after: timeout.mul_f64(0.9).saturating_sub(clock.error()),
             topics: OnceLock::new(),
             begun: AtomicU64::new(0),
             ended: AtomicU64::new(0),
@@ -95,19 +103,18 @@ impl Stalls {
 
     /// Makes a put; returns its result and how long it took.
     pub(crate) fn while_putting<T>(&self, put: impl FnOnce() -> T) -> (T, Duration) {
-        let before = steady();
+        let before = self.shared.clock.read();
         self.shared.begun.fetch_add(1, Ordering::Relaxed);
         let done = put();
         self.shared.ended.fetch_add(1, Ordering::Relaxed);
-        (done, steady().saturating_duration_since(before))
+        (done, self.shared.clock.read().saturating_sub(before))
     }
 
     /// Records that a put on `topic` took `waited`.
     pub(crate) fn put_took(&self, topic: &TopicCounts, waited: Duration) {
         let shared = &self.shared;
-        // zenoh gives up slightly before or after the full time.
-        if waited < shared.timeout.mul_f64(0.9) {
-            topic.prompt.fetch_add(1, Ordering::Relaxed);
+        if waited < shared.stalls_after {
+            topic.prompt.add(1);
             return;
         }
         topic.stalled.fetch_add(1, Ordering::Relaxed);
@@ -149,14 +156,13 @@ impl Shared {
     }
 
     fn counts(&self) -> PutCounts {
-        let all = |count: fn(&TopicCounts) -> &AtomicU64| {
-            let count = |topic: &Arc<TopicCounts>| count(topic).load(Ordering::Relaxed);
-            self.topics().iter().map(count).collect()
+        let all = |count: fn(&TopicCounts) -> u64| {
+            self.topics().iter().map(|topic| count(topic)).collect()
         };
         PutCounts {
             all_stalled: self.stalled.load(Ordering::Relaxed),
-            stalled: all(|topic| &topic.stalled),
-            prompt: all(|topic| &topic.prompt),
+            stalled: all(|topic| topic.stalled.load(Ordering::Relaxed)),
+            prompt: all(|topic| topic.prompt.get()),
         }
     }
 

@@ -5,7 +5,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
@@ -80,20 +79,17 @@ impl Output for WireOutput {
                 return Delivery::Dropped;
             }
         };
-        let (mut put, mut waited) = (Ok(()), Duration::ZERO);
-        let (stalls, publisher) = (&self.stalls, &mut topic.publisher);
-        let stamps = self.source_stamps;
-        let mut send = || {
-            (put, waited) = stalls.while_putting(|| match stamps {
-                SourceStamps::Wall => publisher.put(&payload),
-                SourceStamps::Log => publisher.put_stamped(&payload, message.log_time),
-            });
+        let bytes = payload.len();
+        let publisher = &mut topic.publisher;
+        let put = || match self.source_stamps {
+            SourceStamps::Wall => publisher.put(payload.into_owned()),
+            SourceStamps::Log => publisher.put_stamped(payload.into_owned(), message.log_time),
         };
-        if let Some(clock) = &self.clock {
-            clock.while_putting(send);
-        } else {
-            send();
-        }
+        let put = || self.stalls.while_putting(put);
+        let (put, waited) = match &self.clock {
+            Some(clock) => clock.while_putting(put),
+            None => put(),
+        };
         if let Err(error) = put {
             topic.counts.dropped.fetch_add(1, Ordering::Relaxed);
             if !std::mem::replace(&mut self.is_closed, true) {
@@ -103,7 +99,7 @@ impl Output for WireOutput {
             }
             return Delivery::Dropped;
         }
-        topic.counts.count_sent(payload.len());
+        topic.counts.count_sent(bytes);
         self.stalls.put_took(&topic.counts, waited);
         Delivery::Sent
     }

@@ -1,5 +1,6 @@
 //! The machine, tested by its transcripts, and the thread that runs it.
 
+pub(crate) mod bursts;
 pub(crate) mod clock_alone;
 pub(crate) mod clock_steps;
 pub(crate) mod edges;

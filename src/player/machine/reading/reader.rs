@@ -98,13 +98,7 @@ impl Reader {
     pub(crate) fn pull(&mut self) -> Option<Extra> {
         while self.next.is_none() && !self.is_read_out {
             match self.cue.as_mut()?.poll() {
-                CuePoll::Item(Cued::Message(message)) => {
-                    let at = match self.direction {
-                        Direction::Forward => message.key.time.max(self.reached),
-                        Direction::Reverse => message.key.time.min(self.reached),
-                    };
-                    self.next = Some(InHand { message, at });
-                }
+                CuePoll::Item(Cued::Message(message)) => self.hold(message),
                 CuePoll::Item(Cued::Refill(message)) => return Some(Extra::Refill(message)),
                 CuePoll::Item(Cued::Damage(damage)) => return Some(Extra::Damage(damage)),
                 CuePoll::End => self.is_read_out = true,
@@ -112,6 +106,24 @@ impl Reader {
             }
         }
         None
+    }
+
+    /// Holds the next message, if none is held and it has been handed over already; whether one is held.
+    pub(crate) fn pull_at_hand(&mut self) -> bool {
+        if self.next.is_none()
+            && let Some(message) = self.cue.as_mut().and_then(Cue::next_at_hand)
+        {
+            self.hold(message);
+        }
+        self.next.is_some()
+    }
+
+    fn hold(&mut self, message: Message) {
+        let at = match self.direction {
+            Direction::Forward => message.key.time.max(self.reached),
+            Direction::Reverse => message.key.time.min(self.reached),
+        };
+        self.next = Some(InHand { message, at });
     }
 
     /// The time at which the message that is held is played.

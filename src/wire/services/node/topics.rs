@@ -139,6 +139,6 @@ fn put(publisher: &mut TopicPublisher, message: &impl OwnMessage) {
     // Only sequences of unknown length cannot be written, and no message has one.
     if let Ok(payload) = to_cdr(message) {
         // An error means that the session is closed and has no subscribers any more.
-        drop(publisher.put(&Bytes::from(payload)));
+        drop(publisher.put(Bytes::from(payload)));
     }
 }
