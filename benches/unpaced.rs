@@ -266,6 +266,10 @@ impl<O: Output> Output for Timed<O> {
         self.out.segment(segment);
     }
 
+    fn finish(&mut self) {
+        self.out.finish();
+    }
+
     fn clock(&mut self, time: Time<Ros>) {
         self.out.clock(time);
     }

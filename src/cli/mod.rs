@@ -14,11 +14,12 @@ pub use args::follow_flags::FollowArgs;
 pub use args::given::Given;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
-    Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire,
+    Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, OrderOf, RosDistro, Wire,
 };
 pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 pub use args::verbs::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
+pub use args::verbs::info::InfoArgs;
 pub use args::verbs::suite::{
     HoldSystemArgs, InvalidFilter, ReportFiles, SuiteArgs, SuiteFilter, SuiteReportArgs,
     SuiteRunArgs, SuiteVerb,

@@ -12,13 +12,13 @@ mod outcome;
 mod played_range;
 mod report;
 mod source;
+mod thread;
 mod transport;
-mod waiter;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
@@ -40,13 +40,14 @@ pub use report::digest::Digest;
 pub use report::lateness::{LATE, Lateness};
 pub use report::run_report::{HeldTimes, Report};
 pub use source::Source;
+pub use thread::priority::Scheduling;
+pub use thread::waiter::{Spin, wake_precisely};
 pub use transport::{PendingAnswer, Stopped, Transport};
-pub use waiter::{Spin, wake_precisely};
 
 use crate::bag::Waker;
 use crate::output::Output;
+use thread::waiter::{Burst, Waiter, Wall};
 use transport::{Reply, Request};
-use waiter::{Burst, Waiter, Wall};
 
 /// A player that has not started; its handles can already be given out.
 #[derive(Debug)]
@@ -110,15 +111,16 @@ impl Player {
         O: Output + Send + 'static,
     {
         let (alive, done) = crossbeam_channel::bounded(0);
-        let spin = options.spin;
+        let (spin, scheduling) = (options.spin, options.scheduling);
         let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
         self.transport.follow(machine.report().tally());
         self.transport.publish(machine.status());
         let run = move || {
             let _alive: Sender<Infallible> = alive;
+            scheduling.apply();
             self.run(machine, spin, out)
         };
-        let thread = thread::Builder::new().name("player".into()).spawn(run)?;
+        let thread = Builder::new().name("player".into()).spawn(run)?;
         Ok(Running { thread, done })
     }
 
@@ -165,6 +167,7 @@ impl Player {
                 Wait::Over => break,
             }
         }
+        out.finish();
         requests.pass_on(&mut machine, wall);
         let status = machine.status();
         requests.answer(&mut machine, status);

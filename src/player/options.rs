@@ -3,7 +3,8 @@
 use super::command::Pace;
 use super::level::gates::Gates;
 use super::played_range::PlayedRange;
-use super::waiter::Spin;
+use super::thread::priority::Scheduling;
+use super::thread::waiter::Spin;
 use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 
@@ -117,6 +118,8 @@ pub struct Options {
     pub digest: bool,
     /// How much processor time may be spent to send on time.
     pub spin: Spin,
+    /// How the system schedules the player's thread.
+    pub scheduling: Scheduling,
 }
 
 impl Options {
@@ -137,6 +140,7 @@ impl Options {
             refill: true,
             digest: false,
             spin: Spin::default(),
+            scheduling: Scheduling::default(),
         }
     }
 

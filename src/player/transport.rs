@@ -17,7 +17,7 @@ use super::level::lead::LeadHandle;
 use super::machine::schedule::CATCH_UP;
 use super::outcome::{Answer, Outcome, Refusal};
 use super::report::counts::{Tally, TopicCounts};
-use super::waiter::Wall;
+use super::thread::waiter::Wall;
 use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};
 

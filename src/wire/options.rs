@@ -36,6 +36,18 @@ pub enum SourceStamps {
     Log,
 }
 
+/// Which order of the messages of a recording holds on the network.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum SendOrder {
+    /// That of the recording, over all topics of one reliability.
+    #[default]
+    AllTopics,
+    /// That of each topic, and a clock that is sent before a message stays before it. Large messages (from 64 KiB on) and
+    /// those after them on the same topic have a thread and a lower priority of their own, so small messages of other topics
+    /// do not wait for them. After a jump, large messages from before it may arrive behind the clock.
+    PerTopic,
+}
+
 /// Which form of type hash the ROS 2 nodes on the network use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Distro {
@@ -85,6 +97,8 @@ pub struct WireOptions {
     pub any_type_hash: bool,
     /// What the source timestamps of messages show.
     pub source_stamps: SourceStamps,
+    /// Which order of the messages holds.
+    pub order: SendOrder,
     /// Whether each message is sent at once. Otherwise zenoh may hold a small one back for a millisecond, while none of its
     /// threads runs, so that more of them go together.
     pub sends_at_once: bool,
@@ -106,6 +120,7 @@ impl Default for WireOptions {
             distro: Distro::default(),
             any_type_hash: false,
             source_stamps: SourceStamps::default(),
+            order: SendOrder::default(),
             sends_at_once: false,
         }
     }

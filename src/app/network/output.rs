@@ -26,6 +26,9 @@ impl Output for PlayOutput {
     fn clock(&mut self, time: Time<Ros>) {
         self.inner().clock(time);
     }
+    fn finish(&mut self) {
+        self.inner().finish();
+    }
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         if let (Self::Wire { splits, .. }, Occasion::Due) = (&mut *self, occasion) {
             splits.message(message.key);

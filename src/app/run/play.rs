@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
-use bagplay::cli::{Ending, Exit, Format, Hints, OutputArgs, Plan, PlayArgs, Summary, plan};
+use bagplay::cli::{
+    Ending, Exit, Format, Hints, OrderOf, OutputArgs, Plan, PlayArgs, Summary, plan,
+};
 use bagplay::player::{Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
 use bagplay::untrusted::{Foreign, read_start};
-use bagplay::wire::WireOptions;
+use bagplay::wire::{SendOrder, WireOptions};
 
 use super::open_bag;
 #[cfg(feature = "tui")]
@@ -43,6 +45,10 @@ pub(crate) fn run(
     let rules = Rules::of(args);
     let adapt = |options| WireOptions {
         source_stamps: args.ci.source_stamp.into(),
+        order: match args.time.order {
+            OrderOf::All => SendOrder::AllTopics,
+            OrderOf::Topic => SendOrder::PerTopic,
+        },
         ..options
     };
     let mut network = Network::join(&args.wire, adapt)?;

@@ -1,5 +1,11 @@
 //! Priorities of threads that read: always lower than that of the thread that publishes.
 
+#[cfg(target_os = "linux")]
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
+};
+
 /// Lowers the priority of this thread: on a busy machine the thread that publishes goes first. For threads that read
 /// ahead or serve a screen.
 pub fn step_back() {
@@ -14,7 +20,23 @@ pub(crate) fn step_far_back() {
 #[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
 fn set_nice(nice: i32) {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), nice) {
-        tracing::debug!("a reading thread keeps its priority: {error}");
+    {
+        leave_real_time();
+        let thread = rustix::thread::gettid();
+        if let Err(error) = rustix::process::setpriority_process(Some(thread), nice) {
+            tracing::debug!("a reading thread keeps its priority: {error}");
+        }
+    }
+}
+
+/// A thread inherits real-time scheduling from the thread that starts it, such as the player's.
+#[cfg(target_os = "linux")]
+fn leave_real_time() {
+    if let Ok(ThreadSchedulePolicy::Realtime(_)) = thread_schedule_policy() {
+        let usual = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+        let left = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, usual);
+        if let Err(error) = left {
+            tracing::warn!("a thread that reads ahead stays in real time: {error}");
+        }
     }
 }

@@ -110,6 +110,10 @@ impl<O: Output> Output for Driven<O> {
         self.inner.segment(segment);
     }
 
+    fn finish(&mut self) {
+        self.inner.finish();
+    }
+
     fn clock(&mut self, time: Time<Ros>) {
         let at = self.played_at(time.saturating_add(-self.shift));
         let ticks = &mut self.ticks;

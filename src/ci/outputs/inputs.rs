@@ -96,6 +96,10 @@ impl<O: Output> Output for RecordInputs<O> {
         self.inner.segment(segment);
     }
 
+    fn finish(&mut self) {
+        self.inner.finish();
+    }
+
     fn clock(&mut self, time: Time<Ros>) {
         self.inner.clock(time);
     }

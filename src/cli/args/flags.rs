@@ -14,10 +14,11 @@ use super::ci_flags::CiArgs;
 use super::follow_flags::FollowArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
-use super::values::{Color, Format, LogLevel, MessageOrder, parse_hz, parse_pace};
+use super::values::{Color, Format, LogLevel, MessageOrder, OrderOf, parse_hz, parse_pace};
 use super::verbs::attach::AttachArgs;
 use super::verbs::clock_server::ClockServerArgs;
 use super::verbs::ctl::CtlArgs;
+use super::verbs::info::InfoArgs;
 use super::verbs::suite::SuiteArgs;
 use super::when::{When, WhenRange, parse_size, parse_span};
 use super::wire_args::WireArgs;
@@ -93,6 +94,11 @@ impl PlayArgs {
                  would not end; hint: --repeat plays it several times",
             ),
             (
+                time.order == OrderOf::Topic,
+                "--order topic cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): it waits for \
+                 the answers to one message after the other",
+            ),
+            (
                 time.start_paused,
                 "--start-paused cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): it has no \
                  transport bar and no services to resume it",
@@ -127,17 +133,6 @@ pub enum Verb {
     },
     /// Print the manual page (try: play man | man -l -)
     Man,
-}
-
-/// The arguments of `play info`.
-#[derive(Args, Clone, Debug)]
-pub struct InfoArgs {
-    /// Recordings to describe: MCAP files and rosbag2 directories
-    #[arg(value_name = "BAG", required = true)]
-    pub bags: Vec<PathBuf>,
-    /// Read every message and report all damage (exit code 3 if there is any)
-    #[arg(long)]
-    pub check: bool,
 }
 
 /// What is printed, and where to; for all commands.
@@ -303,6 +298,18 @@ pub struct TimeArgs {
     /// Spend as much processor time on sending on time as it takes
     #[arg(long, hide_short_help = true)]
     pub precise: bool,
+    /// Run before all other programs on a busy machine, as far as the system permits it
+    #[arg(long, hide_short_help = true)]
+    pub realtime: bool,
+    /// Order in which messages are sent
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "OF",
+        hide_short_help = true
+    )]
+    pub order: OrderOf,
     /// Fail if part of a recording cannot be read (exit code 3) or a subscriber misses messages (1)
     #[arg(long, hide_short_help = true)]
     pub strict: bool,

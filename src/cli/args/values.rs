@@ -104,6 +104,16 @@ pub enum CongestionArg {
     Drop,
 }
 
+/// The order in which messages are sent.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum OrderOf {
+    /// That of the recording.
+    #[default]
+    All,
+    /// That of each topic: messages do not wait for large ones of other topics.
+    Topic,
+}
+
 /// What to do when the connection to the router is lost.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum OnDisconnect {

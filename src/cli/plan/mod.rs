@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::bag::{Topic, TopicId};
 use crate::cli::args::flags::{PlayArgs, TimeArgs};
 use crate::player::{
-    Before, ClockOptions, Gate, Gates, Intent, Options, Pace, PlayedRange, Spin, WhenDone,
+    Before, ClockOptions, Gate, Gates, Intent, Options, Pace, PlayedRange, Scheduling, Spin,
+    WhenDone,
 };
 use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
@@ -160,6 +161,7 @@ pub fn plan(
         skip_empty: args.time.skip_empty,
         refill: !args.time.no_refill,
         spin: spin(args.time.precise),
+        scheduling: scheduling(args.time.realtime),
         ..Options::new(ci::with_tail(&args.ci, recording))
     };
     if let Some(start) = args.clock.clock_start {
@@ -188,6 +190,14 @@ fn spin(is_precise: bool) -> Spin {
         Spin::Unlimited
     } else {
         Spin::Limited
+    }
+}
+
+fn scheduling(is_realtime: bool) -> Scheduling {
+    if is_realtime {
+        Scheduling::Realtime
+    } else {
+        Scheduling::Normal
     }
 }
 

@@ -286,11 +286,12 @@ impl Shared {
         only_put.wait(awaited);
         let mut last = self.lock();
         let Some(time) = last.time else { return };
-        let attachment = last.ahead.next_attachment();
+        // This publisher is in another session: zenoh itself gives the message a time in that of the put.
+        let stamped = last.ahead.stamp().without_time();
         drop(last);
         let payload = Bytes::copy_from_slice(&encode_clock(time).bytes);
         let bytes = payload.len();
-        let put = || self.in_line.put_with(payload, attachment, None);
+        let put = || self.in_line.put_with(payload, stamped);
         // Measures only this put, not the wait for the other thread.
         let (put, waited) = self.stalls.while_putting(put);
         drop(only_put);

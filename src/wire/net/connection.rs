@@ -19,7 +19,7 @@ use super::takeover::RouterTakeover;
 use super::zenoh_config;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::options::{Congestion, SourceStamps, WireOptions};
+use crate::wire::options::{Congestion, SendOrder, SourceStamps, WireOptions};
 
 /// How long a router that accepts connections may take to complete a zenoh link. Waited for in full only if something
 /// else listens there.
@@ -34,6 +34,7 @@ pub(crate) struct Connection {
     congestion: Congestion,
     pub(crate) stall_timeout: Duration,
     pub(crate) source_stamps: SourceStamps,
+    pub(crate) order: SendOrder,
     // Closing takes the fields in this order.
     links: Option<TransportEventsListener<()>>,
     takeover: Option<RouterTakeover>,
@@ -82,6 +83,7 @@ impl Connection {
             congestion: options.congestion,
             stall_timeout: options.stall_timeout,
             source_stamps: options.source_stamps,
+            order: options.order,
             links: Some(links),
             takeover,
             zenoh,

@@ -64,7 +64,7 @@ impl Role {
 }
 
 /// Where the configuration of rmw's sessions differs from zenoh's default.
-const RMW: [(&str, &str); 16] = [
+const RMW: [(&str, &str); 17] = [
     ("scouting/multicast/enabled", "false"),
     (
         "scouting/gossip/target",
@@ -99,6 +99,7 @@ const RMW: [(&str, &str); 16] = [
     // Not from rmw: the send queue of a link holds a megabyte (16 batches, not 2). A put of an image is then
     // one copy and does not alternate between two threads: 1.2 to 1.6 times as many puts per second.
     ("transport/link/tx/queue/size/data", "16"),
+    ("transport/link/tx/queue/size/data_low", "16"),
 ];
 
 /// The configuration of a role.
@@ -340,6 +341,8 @@ mod tests {
             ("queries_default_timeout", "600000"),
             ("transport/link/tx/lease", "60000"),
             ("transport/link/tx/queue/size/data", "16"),
+            ("transport/link/tx/queue/size/data_low", "16"),
+            ("transport/link/tx/queue/size/data_low", "16"),
             (
                 "transport/link/tx/queue/congestion_control/block/wait_before_close",
                 "5000000",

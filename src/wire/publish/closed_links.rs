@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::buffers::sockets::QUEUE;
 use super::monitor::TopicCounts;
-use super::sockets::QUEUE;
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::{Events, WireEvent};
 

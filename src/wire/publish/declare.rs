@@ -6,6 +6,7 @@ use zenoh::qos::Priority;
 
 use crate::ros::Reliability;
 
+use super::bulk::BulkLane;
 use super::monitor::TopicCounts;
 use super::publisher::{PutRules, TopicPublisher};
 use super::stalls::Stalls;
@@ -14,7 +15,7 @@ use crate::wire::clock::clock_topic::Clock;
 use crate::wire::dialect::interface::{Nodes, TopicSpec};
 use crate::wire::error::WireError;
 use crate::wire::net::connection::Connection;
-use crate::wire::options::ClockOptions;
+use crate::wire::options::{ClockOptions, SendOrder};
 
 /// Declares an output for `topics`, and for `clock` if it is served. A clock in line with messages waits for room
 /// as they do, if any of them does.
@@ -38,6 +39,10 @@ pub(crate) fn declare(
     let timeout = connection.stall_timeout;
     let blocking = sessions.blocking.clone();
     let stalls = Stalls::new(nodes.clone(), events.clone(), timeout, blocking);
+    let bulk = match connection.order {
+        SendOrder::AllTopics => None,
+        SendOrder::PerTopic => Some(BulkLane::start(stalls.clone())?),
+    };
     let mut output = WireOutput {
         topics: Vec::with_capacity(topics.len()),
         routes: Vec::new(),
@@ -47,6 +52,7 @@ pub(crate) fn declare(
         events: events.clone(),
         stalls,
         source_stamps: connection.source_stamps,
+        bulk,
         is_closed: false,
     };
     let mut waiting = Vec::new();
@@ -61,6 +67,7 @@ pub(crate) fn declare(
             publisher,
             counts,
             has_complained: false,
+            is_bulk: false,
         });
         for id in &topic.ids {
             if output.routes.len() <= id.index() {

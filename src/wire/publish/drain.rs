@@ -10,10 +10,11 @@
 use std::thread;
 use std::time::Duration;
 
-use zenoh::qos::{CongestionControl, Priority};
+use zenoh::qos::CongestionControl;
 
 use super::arrival::Arrival;
-use super::sockets::{SendBuffers, is_at_work};
+use super::buffers::sockets::{SendBuffers, is_at_work};
+use super::publisher::LowPut;
 use crate::wire::net::now::steady;
 use crate::wire::net::router::RouterSlot;
 
@@ -122,7 +123,8 @@ impl Silence {
 }
 
 fn ask(session: &zenoh::Session) -> Option<Arrival> {
-    Arrival::ask(session, Priority::Data, CongestionControl::Block, LONGEST)
+    // Behind large messages, too, if they have a lower priority.
+    Arrival::ask(session, LowPut::PRIORITY, CongestionControl::Block, LONGEST)
 }
 
 #[cfg(test)]

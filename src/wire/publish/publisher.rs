@@ -39,6 +39,50 @@ pub(crate) struct PutRules {
     pub(crate) waits: bool,
 }
 
+/// What goes with a payload.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamped {
+    attachment: Option<Attachment>,
+    /// Without it, zenoh reads the clock for one, if its messages have one.
+    time: Option<Timestamp>,
+}
+
+impl Stamped {
+    /// Without a time of zenoh: for a put in another session than that of the publisher.
+    pub(crate) fn without_time(self) -> Self {
+        Self { time: None, ..self }
+    }
+}
+
+/// Puts on the topic of a volatile publisher, behind everything that the publisher puts.
+#[derive(Debug)]
+pub(crate) struct LowPut {
+    session: zenoh::Session,
+    key: KeyExpr<'static>,
+    reliability: ZenohReliability,
+    congestion: CongestionControl,
+}
+
+impl LowPut {
+    /// The priority of these puts: lower than that of all publishers.
+    pub(crate) const PRIORITY: Priority = Priority::DataLow;
+
+    /// Puts a payload. Blocks as long as congestion control requires. An error means that the session is closed.
+    pub(crate) fn put(&self, payload: Bytes, stamped: Stamped) -> zenoh::Result<()> {
+        let put = self.session.put(&self.key, payload);
+        put.attachment(stamped.attachment.map(bytes_of))
+            .timestamp(stamped.time)
+            .priority(Self::PRIORITY)
+            .reliability(self.reliability)
+            .congestion_control(self.congestion)
+            .wait()
+    }
+}
+
+fn bytes_of(attachment: Attachment) -> ZBytes {
+    ZBytes::from(attachment.to_vec())
+}
+
 /// A declared publisher and its token.
 #[derive(Debug)]
 pub(crate) struct TopicPublisher {
@@ -48,6 +92,8 @@ pub(crate) struct TopicPublisher {
     form: MessageForm,
     sequence: i64,
     stamps: Option<Stamps>,
+    /// `None` for latched topics, whose messages go through one cache.
+    low: Option<Arc<LowPut>>,
 }
 
 /// The zenoh timestamps of messages, as zenoh would give them, from a reading of the clock that is made anyway.
@@ -97,13 +143,15 @@ impl TopicPublisher {
         let key = KeyExpr::try_from(topic.key.clone()).map_err(fail)?;
         let blocking = sessions.blocking_for(rules.waits);
         let session = blocking.unwrap_or(&sessions.main);
+        let reliability = match topic.reliability {
+            Reliability::Reliable => ZenohReliability::Reliable,
+            Reliability::BestEffort => ZenohReliability::BestEffort,
+        };
+        let congestion = congestion_control(rules, blocking.is_some());
         let builder = session
             .declare_publisher(key)
-            .reliability(match topic.reliability {
-                Reliability::Reliable => ZenohReliability::Reliable,
-                Reliability::BestEffort => ZenohReliability::BestEffort,
-            })
-            .congestion_control(congestion_control(rules, blocking.is_some()))
+            .reliability(reliability)
+            .congestion_control(congestion)
             .priority(rules.priority);
         let sink = if let Some(latched) = topic.latched {
             let mut builder = builder
@@ -117,6 +165,16 @@ impl TopicPublisher {
             Sink::Latched(Box::new(builder.wait().map_err(fail)?))
         } else {
             Sink::Volatile(builder.wait().map_err(fail)?)
+        };
+        let low = match &sink {
+            // The key as it was declared: puts name it by a number.
+            Sink::Volatile(publisher) => Some(Arc::new(LowPut {
+                session: session.clone(),
+                key: publisher.key_expr().clone(),
+                reliability,
+                congestion,
+            })),
+            Sink::Latched(_) => None,
         };
         if let Some(counts) = counts {
             sink.watch(counts, events).map_err(fail)?;
@@ -138,6 +196,7 @@ impl TopicPublisher {
             form: topic.form,
             sequence: 0,
             stamps: sessions.stamp_messages.then(|| Stamps::of(session)),
+            low,
         })
     }
 
@@ -146,25 +205,29 @@ impl TopicPublisher {
         self.form
     }
 
-    /// Puts a payload. Blocks as long as congestion control requires. An error means that the session is
-    /// closed.
+    /// Puts a payload with the present time. Blocks as long as congestion control requires. An error means that the
+    /// session is closed.
     pub(crate) fn put(&mut self, payload: Bytes) -> zenoh::Result<()> {
+        let stamped = self.stamp();
+        self.put_with(payload, stamped)
+    }
+
+    /// What goes with the next payload, with the present time. Separate from the put, so that two entities of one topic
+    /// can share the sequence numbers.
+    pub(crate) fn stamp(&mut self) -> Stamped {
         let now = unix_nanos();
-        let attachment = self.attachment_at(now);
-        let stamp = self.stamps.as_mut().map(|stamps| stamps.next(now));
-        self.put_with(payload, attachment, stamp)
+        Stamped {
+            attachment: self.attachment_at(now),
+            time: self.stamps.as_mut().map(|stamps| stamps.next(now)),
+        }
     }
 
     /// The same, with this source time.
-    pub(crate) fn put_stamped(&mut self, payload: Bytes, stamp: Time<Ros>) -> zenoh::Result<()> {
-        let attachment = self.attachment_at(stamp.as_nanos());
-        self.put_with(payload, attachment, None)
-    }
-
-    /// The next attachment. Separate from the put, so that two entities of one topic can share the sequence
-    /// numbers.
-    pub(crate) fn next_attachment(&mut self) -> Option<Attachment> {
-        self.attachment_at(unix_nanos())
+    pub(crate) fn stamp_with(&mut self, source: Time<Ros>) -> Stamped {
+        Stamped {
+            attachment: self.attachment_at(source.as_nanos()),
+            time: None,
+        }
     }
 
     fn attachment_at(&mut self, unix_nanos: i64) -> Option<Attachment> {
@@ -172,20 +235,20 @@ impl TopicPublisher {
         self.form.attachment(self.sequence, unix_nanos)
     }
 
-    /// Puts a payload with an attachment from [`TopicPublisher::next_attachment`]. Without a `stamp`, zenoh reads the clock
-    /// for one.
-    pub(crate) fn put_with(
-        &self,
-        payload: Bytes,
-        attachment: Option<Attachment>,
-        stamp: Option<Timestamp>,
-    ) -> zenoh::Result<()> {
-        let attachment = attachment.map(|bytes| ZBytes::from(bytes.to_vec()));
+    /// How to put behind everything that this publisher puts; `None` for latched topics.
+    pub(crate) fn low(&self) -> Option<&Arc<LowPut>> {
+        self.low.as_ref()
+    }
+
+    /// Puts a payload with what goes with it.
+    pub(crate) fn put_with(&self, payload: Bytes, stamped: Stamped) -> zenoh::Result<()> {
+        let Stamped { attachment, time } = stamped;
+        let attachment = attachment.map(bytes_of);
         match &self.sink {
             // No copy: the slice keeps its chunk in memory until it is sent.
             Sink::Volatile(publisher) => {
                 let put = publisher.put(payload);
-                put.attachment(attachment).timestamp(stamp).wait()
+                put.attachment(attachment).timestamp(time).wait()
             }
             // A copy: the cache keeps the payload as long as the publisher exists, and a slice would keep its
             // whole chunk.

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use super::buffers::sockets::unread_by_session;
 use super::closed_links::ClosedLinks;
 use super::monitor::TopicCounts;
-use super::sockets::unread_by_session;
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::net::now::{SpanClock, steady};

@@ -10,6 +10,7 @@ use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
 use crate::time::{Ros, Segment, Time};
 
+use super::bulk::{BulkLane, BulkMessage, LARGE};
 use super::monitor::{Monitor, TopicCounts};
 use super::publisher::TopicPublisher;
 use super::stalls::Stalls;
@@ -25,6 +26,8 @@ pub(crate) struct PublishedTopic {
     pub(crate) counts: Arc<TopicCounts>,
     /// Whether a payload that subscribers could not read was reported.
     pub(crate) has_complained: bool,
+    /// Whether its messages take the lane of large messages.
+    pub(crate) is_bulk: bool,
 }
 
 /// Publishes messages. Dropping it takes the topics off the ROS graph, then ends the publishers; the session
@@ -40,6 +43,8 @@ pub struct WireOutput {
     pub(crate) events: Events,
     pub(crate) stalls: Stalls,
     pub(crate) source_stamps: SourceStamps,
+    /// The lane of large messages; `None` if all topics keep one order.
+    pub(crate) bulk: Option<BulkLane>,
     pub(crate) is_closed: bool,
 }
 
@@ -47,9 +52,13 @@ impl Output for WireOutput {
     fn segment(&mut self, segment: &Segment) {
         let generation = segment.generation();
         let before = self.generation.replace(generation);
-        if let Some(clock) = &self.clock
-            && before.is_some_and(|before| before != generation)
-        {
+        if before.is_none_or(|before| before == generation) {
+            return;
+        }
+        if let Some(lane) = &self.bulk {
+            while_putting(self.clock.as_ref(), || lane.flush());
+        }
+        if let Some(clock) = &self.clock {
             clock.jump();
         }
     }
@@ -57,6 +66,12 @@ impl Output for WireOutput {
     fn clock(&mut self, time: Time<Ros>) {
         if let Some(clock) = &self.clock {
             clock.tick(time);
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some(lane) = &self.bulk {
+            while_putting(self.clock.as_ref(), || lane.flush());
         }
     }
 
@@ -79,17 +94,29 @@ impl Output for WireOutput {
                 return Delivery::Dropped;
             }
         };
+        let payload = payload.into_owned();
         let bytes = payload.len();
         let publisher = &mut topic.publisher;
-        let put = || match self.source_stamps {
-            SourceStamps::Wall => publisher.put(payload.into_owned()),
-            SourceStamps::Log => publisher.put_stamped(payload.into_owned(), message.log_time),
+        let stamped = match self.source_stamps {
+            SourceStamps::Wall => publisher.stamp(),
+            SourceStamps::Log => publisher.stamp_with(message.log_time),
         };
+        if let (Some(lane), Some(low)) = (&self.bulk, publisher.low())
+            && (topic.is_bulk || bytes >= LARGE)
+        {
+            topic.is_bulk = true;
+            let message = BulkMessage {
+                to: Arc::clone(low),
+                payload,
+                stamped,
+                counts: Arc::clone(&topic.counts),
+            };
+            while_putting(self.clock.as_ref(), || lane.put(message));
+            return Delivery::Sent;
+        }
+        let put = || publisher.put_with(payload, stamped);
         let put = || self.stalls.while_putting(put);
-        let (put, waited) = match &self.clock {
-            Some(clock) => clock.while_putting(put),
-            None => put(),
-        };
+        let (put, waited) = while_putting(self.clock.as_ref(), put);
         if let Err(error) = put {
             topic.counts.dropped.fetch_add(1, Ordering::Relaxed);
             if !std::mem::replace(&mut self.is_closed, true) {
@@ -102,6 +129,14 @@ impl Output for WireOutput {
         topic.counts.count_sent(bytes);
         self.stalls.put_took(&topic.counts, waited);
         Delivery::Sent
+    }
+}
+
+/// Makes a put; the clock that is served is repeated if it takes long.
+fn while_putting<T>(clock: Option<&Clock>, put: impl FnOnce() -> T) -> T {
+    match clock {
+        Some(clock) => clock.while_putting(put),
+        None => put(),
     }
 }
 
@@ -118,6 +153,7 @@ impl WireOutput {
 
 impl Drop for WireOutput {
     fn drop(&mut self) {
+        self.bulk = None;
         self.nodes.retire();
         // All tokens before any entity: others see all topics go at once, and no data path goes before its
         // token.

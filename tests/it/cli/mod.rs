@@ -13,6 +13,7 @@ pub(crate) mod foreign;
 pub(crate) mod log;
 pub(crate) mod process;
 pub(crate) mod qos_overrides;
+pub(crate) mod realtime;
 pub(crate) mod replay;
 pub(crate) mod suite;
 

@@ -239,6 +239,7 @@ fn what_has_no_end_is_refused_in_a_run_with_verdicts() {
         "--loop",
         "--loop-range +1s..+2s",
         "--start-paused",
+        "--order topic",
     ] {
         for verdict in [
             "--gate a->b",

@@ -16,6 +16,7 @@ pub(crate) mod follow;
 #[cfg(feature = "cli")]
 pub(crate) mod followed_servers;
 pub(crate) mod graph;
+pub(crate) mod order;
 pub(crate) mod path;
 pub(crate) mod play;
 pub(crate) mod publish;

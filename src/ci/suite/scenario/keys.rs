@@ -256,6 +256,7 @@ pub const FLAG_KEYS: &[Key] = &[
     key("qos-profile-overrides-path", Shape::File, "As the flag"),
     key("rate", Shape::Value, "The rate, or `max`"),
     key("read-ahead", Shape::Value, "As the flag"),
+    key("realtime", Shape::Switch, "As the flag"),
     key("record", Shape::Written, "Where the outputs are recorded"),
     key(
         "record-inputs",
@@ -348,6 +349,7 @@ pub const NOT_KEYS: &[&str] = &[
     "loop-range",
     "markdown",
     "no-tui",
+    "order",
     "progress-bar-separation-lines",
     "progress-bar-update-rate",
     "publish-service-requests",

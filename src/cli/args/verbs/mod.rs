@@ -3,4 +3,5 @@
 pub(in crate::cli) mod attach;
 pub(in crate::cli) mod clock_server;
 pub(in crate::cli) mod ctl;
+pub(in crate::cli) mod info;
 pub(in crate::cli) mod suite;

@@ -27,7 +27,7 @@ pub enum Spin {
 
 /// The monotonic clock; zero is when it was made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wall {
+pub(in crate::player) struct Wall {
     origin: Instant,
 }
 
@@ -36,21 +36,21 @@ impl Wall {
         clippy::disallowed_methods,
         reason = "the rim of the player: here its instants come from"
     )]
-    pub(super) fn new() -> Self {
+    pub(in crate::player) fn new() -> Self {
         Self {
             origin: Instant::now(),
         }
     }
 
     /// Never earlier than a previous result.
-    pub(super) fn now(self) -> Time<Steady> {
+    pub(in crate::player) fn now(self) -> Time<Steady> {
         Time::from_nanos(Duration::from(self.origin.elapsed()).as_nanos())
     }
 }
 
 /// How many messages without a schedule are sent by one reading of the clock.
 #[derive(Debug)]
-pub(super) struct Burst {
+pub(in crate::player) struct Burst {
     left: u8,
     /// The last tick of the kernel before the first of them.
     tick: Timespec,
@@ -60,7 +60,7 @@ impl Burst {
     /// The most that are sent after the first one.
     const MOST: u8 = 31;
 
-    pub(super) fn begin() -> Self {
+    pub(in crate::player) fn begin() -> Self {
         Self {
             left: Self::MOST,
             tick: clock_gettime(ClockId::MonotonicCoarse),
@@ -68,7 +68,7 @@ impl Burst {
     }
 
     /// Whether one more may be sent: not if the ones before took milliseconds.
-    pub(super) fn may_go_on(&mut self) -> bool {
+    pub(in crate::player) fn may_go_on(&mut self) -> bool {
         let Some(left) = self.left.checked_sub(1) else {
             return false;
         };
@@ -82,7 +82,7 @@ impl Burst {
 /// The spin is as long as this machine recently took to wake a thread, so that little time is spun in vain. It
 /// grows quickly when a wake-up was late, and shrinks slowly when wake-ups are early. A [`Budget`] limits it further.
 #[derive(Debug)]
-pub(super) struct Waiter {
+pub(in crate::player) struct Waiter {
     wall: Wall,
     parker: Parker,
     spin: Duration,
@@ -92,7 +92,7 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    pub(super) fn new(wall: Wall, parker: Parker, spin: Spin) -> Self {
+    pub(in crate::player) fn new(wall: Wall, parker: Parker, spin: Spin) -> Self {
         Self {
             wall,
             parker,
@@ -103,12 +103,12 @@ impl Waiter {
     }
 
     /// Returns when woken.
-    pub(super) fn wait(&self) {
+    pub(in crate::player) fn wait(&self) {
         self.parker.park();
     }
 
     /// Returns at `deadline`; earlier if woken, or if only the spin is left.
-    pub(super) fn wait_until(&mut self, deadline: Time<Steady>) {
+    pub(in crate::player) fn wait_until(&mut self, deadline: Time<Steady>) {
         let now = self.wall.now();
         let left = deadline.saturating_since(now);
         let spin = self.spin.min(self.budget.at(now, left));

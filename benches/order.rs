@@ -1,0 +1,220 @@
+//! Small messages beside large ones: an imu at 200 Hz and images of 1 MB at 30 Hz, at 1×, with and without
+//! `--order topic`.
+//!
+//! `cargo bench --bench order [-- SECONDS]`. One process, two zenoh sessions on loopback, in turns. Prints how late messages
+//! arrive at a subscriber in milliseconds, transport included; the earliest message counts as zero. The limit is the imu
+//! alone, without images, in the same run.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use bagplay::bag::{Bag, Cues, Selection, TopicId};
+use bagplay::player::{Options, Player, Source};
+use bagplay::time::{Ros, Time};
+use bagplay::wire::{Played, SendOrder, Session, WireEvent, WireOptions};
+use zenoh::Wait;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const TURNS: usize = 3;
+const IMAGE: usize = 1_000_000;
+const IMU: usize = 324;
+/// In nanoseconds of log time.
+const IMU_PERIOD: u64 = 5_000_000;
+const IMAGE_PERIOD: u64 = 33_333_333;
+const START: u64 = 1_700_000_000_000_000_000;
+
+fn main() -> Result<(), Failure> {
+    let seconds: u64 = std::env::args()
+        .skip(1)
+        .find_map(|arg| arg.parse().ok())
+        .unwrap_or(10);
+    let dir = tempfile::tempdir()?;
+    let [both, alone] = ["both.mcap", "alone.mcap"].map(|name| dir.path().join(name));
+    write_recording(&both, seconds, true)?;
+    write_recording(&alone, seconds, false)?;
+    let rows = [
+        ("imu alone", &alone, SendOrder::AllTopics),
+        ("--order all", &both, SendOrder::AllTopics),
+        ("--order topic", &both, SendOrder::PerTopic),
+    ];
+    let mut late = rows.map(|_| [Vec::new(), Vec::new()]);
+    for turn in 1..=TURNS {
+        eprintln!("turn {turn} of {TURNS}: {} times {seconds} s", rows.len());
+        for ((_, path, order), late) in rows.iter().zip(&mut late) {
+            let [imus, images] = play(&Bag::open(&[path])?, *order)?;
+            late[0].extend(imus);
+            late[1].extend(images);
+        }
+    }
+    println!(
+        "imu at 200 Hz beside images of 1 MB at 30 Hz, {TURNS} turns of {seconds} s, milliseconds"
+    );
+    println!(
+        "{:<14} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}",
+        "", "imu p50", "p99", "p99.9", "max", "image p50", "p99"
+    );
+    for ((name, ..), [imus, images]) in rows.iter().zip(&mut late) {
+        imus.sort_unstable();
+        images.sort_unstable();
+        println!(
+            "{name:<14} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>10.3} {:>10.3}",
+            millis(imus, 0.5),
+            millis(imus, 0.99),
+            millis(imus, 0.999),
+            millis(imus, 1.0),
+            millis(images, 0.5),
+            millis(images, 0.99),
+        );
+    }
+    Ok(())
+}
+
+/// What arrived: whether it is an image, its number, and when.
+type Arrivals = Arc<Mutex<Vec<(bool, u64, Instant)>>>;
+
+/// How late imu messages and images arrived, in nanoseconds; the earliest of both is zero.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+fn play(bag: &Bag, order: SendOrder) -> Result<[Vec<i64>; 2], Failure> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?
+        .local_addr()?
+        .port();
+    let endpoint = format!("tcp/127.0.0.1:{port}");
+    let (tell, matched) = crossbeam_channel::bounded(4);
+    let options = WireOptions {
+        listen: vec![endpoint.clone()],
+        order,
+        ..WireOptions::default()
+    };
+    let session = Session::open(&options, move |event| {
+        if matches!(event, WireEvent::Matching { matched: true, .. }) {
+            let _ = tell.try_send(());
+        }
+    })?;
+    let topics: Vec<Played> = (0..)
+        .zip(bag.topics())
+        .map(|(id, topic)| Played {
+            id: TopicId(id),
+            name: topic.name.clone(),
+            topic: topic.clone(),
+            qos: None,
+        })
+        .collect();
+    let (out, _) = session.advertise(&topics, None)?;
+    let arrivals = Arrivals::default();
+    let node = subscribe(&endpoint, &arrivals)?;
+    for _ in &topics {
+        matched.recv_timeout(std::time::Duration::from_secs(10))?;
+    }
+    let player = Player::new();
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
+    let recording = bag.range().ok_or("no messages")?;
+    let running = player.start(Options::new(recording), Source::of(cues), out)?;
+    let (report, out) = running.join()?;
+    let deadline = Instant::now() + std::time::Duration::from_secs(10);
+    while (arrivals.lock().map_err(|_| "a callback panicked")?.len() as u64) < report.sent {
+        if Instant::now() > deadline {
+            return Err("messages were lost".into());
+        }
+        std::thread::yield_now();
+    }
+    drop((node, out));
+    let arrivals = std::mem::take(&mut *arrivals.lock().map_err(|_| "a callback panicked")?);
+    lateness(&arrivals)
+}
+
+fn subscribe(endpoint: &str, arrivals: &Arrivals) -> Result<impl Sized + use<>, Failure> {
+    let mut config = zenoh::Config::default();
+    for (key, value) in [
+        ("mode", "\"peer\"".to_owned()),
+        ("connect/endpoints", format!("[\"{endpoint}\"]")),
+        ("scouting/multicast/enabled", "false".to_owned()),
+    ] {
+        config.insert_json5(key, &value)?;
+    }
+    let session = zenoh::open(config).wait()?;
+    let arrivals = Arc::clone(arrivals);
+    let subscriber = session.declare_subscriber("0/**").callback(move |sample| {
+        #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+        let now = Instant::now();
+        let payload = sample.payload();
+        let mut bytes = [0; 12];
+        let is_whole = std::io::Read::read_exact(&mut payload.reader(), &mut bytes).is_ok();
+        let number = bytes[4..].try_into().map(u64::from_le_bytes);
+        if let (true, Ok(number), Ok(mut arrivals)) = (is_whole, number, arrivals.lock()) {
+            arrivals.push((payload.len() >= IMAGE, number, now));
+        }
+    });
+    Ok((subscriber.wait()?, session))
+}
+
+/// The span from when each message was due to when it arrived, imu and images apart.
+fn lateness(arrivals: &[(bool, u64, Instant)]) -> Result<[Vec<i64>; 2], Failure> {
+    let first = arrivals.first().ok_or("nothing arrived")?.2;
+    let after_due = |&(is_image, number, at): &(bool, u64, Instant)| {
+        let period = if is_image { IMAGE_PERIOD } else { IMU_PERIOD };
+        let arrived = i64::try_from(at.saturating_duration_since(first).as_nanos()).unwrap_or(0);
+        (
+            is_image,
+            arrived - i64::try_from(number * period).unwrap_or(0),
+        )
+    };
+    let all: Vec<(bool, i64)> = arrivals.iter().map(after_due).collect();
+    let earliest = all.iter().map(|(_, late)| *late).min().unwrap_or(0);
+    let of = |wanted: bool| {
+        let these = all.iter().filter(|(is_image, _)| *is_image == wanted);
+        these.map(|(_, late)| late - earliest).collect()
+    };
+    Ok([of(false), of(true)])
+}
+
+/// The span that a share of them, 0 to 1, does not exceed, in milliseconds.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures for people"
+)]
+fn millis(sorted: &[i64], share: f64) -> f64 {
+    let last = sorted.len().saturating_sub(1);
+    let at = (last as f64 * share).round() as usize;
+    sorted.get(at).map_or(f64::NAN, |nanos| *nanos as f64 / 1e6)
+}
+
+fn write_recording(path: &Path, seconds: u64, has_images: bool) -> Result<(), Failure> {
+    let options = mcap::WriteOptions::new()
+        .compression(None)
+        .chunk_size(Some(4 << 20))
+        .profile("ros2");
+    let mut writer = options.create(std::io::BufWriter::new(std::fs::File::create(path)?))?;
+    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
+    let metadata = std::collections::BTreeMap::new();
+    let imu = writer.add_channel(schema, "/imu", "cdr", &metadata)?;
+    let mut all: Vec<(u64, u16, u64, usize)> = (0..seconds * 1_000_000_000 / IMU_PERIOD)
+        .map(|n| (n * IMU_PERIOD, imu, n, IMU))
+        .collect();
+    if has_images {
+        let image = writer.add_channel(schema, "/image", "cdr", &metadata)?;
+        let images = 0..seconds * 1_000_000_000 / IMAGE_PERIOD;
+        all.extend(images.map(|n| (n * IMAGE_PERIOD, image, n, IMAGE)));
+    }
+    all.sort_unstable();
+    for (time, channel_id, number, size) in all {
+        let mut payload = vec![0, 1, 0, 0];
+        payload.extend(number.to_le_bytes());
+        payload.resize(size, 7);
+        let time: Time<Ros> = Time::from_nanos(i64::try_from(START + time)?);
+        let header = mcap::records::MessageHeader {
+            channel_id,
+            sequence: 0,
+            log_time: time.to_mcap(),
+            publish_time: time.to_mcap(),
+        };
+        writer.write_to_known_channel(&header, &payload)?;
+    }
+    writer.finish()?;
+    Ok(())
+}

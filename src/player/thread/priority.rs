@@ -1,0 +1,55 @@
+//! [`Scheduling`]: how the system schedules the player's thread beside other work.
+
+use thread_priority::{
+    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
+
+/// The real-time priority, in percent of the range of the system: above all ordinary threads, below those that people give
+/// to drivers.
+const PERCENT: u8 = 10;
+/// The niceness without the permission for real time.
+const NICE: i32 = -10;
+
+/// How the system schedules the player's thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Scheduling {
+    /// As any other thread.
+    #[default]
+    Normal,
+    /// Before all ordinary threads (`SCHED_FIFO`). Without the permission for that it gets more processor time than others
+    /// (nice −10), and without that one nothing changes; the log says so.
+    Realtime,
+}
+
+impl Scheduling {
+    /// Takes effect on this thread.
+    pub(in crate::player) fn apply(self) {
+        if self == Self::Normal {
+            return;
+        }
+        let Err(refused) = become_realtime() else {
+            return;
+        };
+        let nice = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
+        let instead = match nice {
+            Ok(()) => format!("it runs at nice {NICE} instead"),
+            Err(error) => format!("nor may it run at nice {NICE} ({error}): nothing is changed"),
+        };
+        tracing::warn!(
+            "the player may not run in real time ({refused}): that takes CAP_SYS_NICE, or a limit for rtprio (`ulimit -r 10`); \
+             {instead}"
+        );
+    }
+}
+
+fn become_realtime() -> Result<(), String> {
+    let priority = ThreadPriority::Crossplatform(PERCENT.try_into()?);
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    set_thread_priority_and_policy(thread_native_id(), priority, policy).map_err(
+        |error| match error {
+            thread_priority::Error::OS(code) => std::io::Error::from_raw_os_error(code).to_string(),
+            error => error.to_string(),
+        },
+    )
+}

@@ -1,0 +1,124 @@
+//! [`BulkLane`]: large messages on a thread and a priority of their own, so that small ones do not wait for them.
+//!
+//! To put a megabyte takes most of a millisecond, and until it has left, everything behind it in the same queue of a
+//! link waits. With [`SendOrder::PerTopic`](crate::wire::SendOrder), a topic takes this lane from its first large message on.
+//! zenoh sends what has a higher priority first, on every link, so each message of the topic that was put before is
+//! still ahead, and so is a clock that was put before a message. What is lost is the order between topics.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::monitor::TopicCounts;
+use super::publisher::{LowPut, Stamped};
+use super::stalls::Stalls;
+use crate::wire::error::WireError;
+
+/// From this size on a message is large: it fills a batch of zenoh.
+pub(crate) const LARGE: usize = 64 * 1024;
+
+/// The most messages that wait for the thread.
+const QUEUE: usize = 16;
+
+/// A message to put.
+#[derive(Debug)]
+pub(crate) struct BulkMessage {
+    pub(crate) to: Arc<LowPut>,
+    pub(crate) payload: Bytes,
+    pub(crate) stamped: Stamped,
+    pub(crate) counts: Arc<TopicCounts>,
+}
+
+#[derive(Debug)]
+enum Job {
+    Put(BulkMessage),
+    /// Everything before it has been put when this is dropped.
+    Flush(Sender<()>),
+}
+
+/// The thread that puts large messages. Dropping this waits until it has put all of them.
+#[derive(Debug)]
+pub(crate) struct BulkLane {
+    /// `None` only during the drop.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl BulkLane {
+    /// Starts the thread.
+    pub(crate) fn start(stalls: Stalls) -> Result<Self, WireError> {
+        let (jobs, received) = bounded(QUEUE);
+        let thread = thread::Builder::new()
+            .name("bulk".to_owned())
+            .spawn(move || run(&received, &stalls))
+            .map_err(WireError::Thread)?;
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        })
+    }
+
+    /// Hands a message over; waits while too many wait already.
+    pub(crate) fn put(&self, message: BulkMessage) {
+        self.send(Job::Put(message));
+    }
+
+    /// Waits until everything that was handed over has been put.
+    pub(crate) fn flush(&self) {
+        let (put, all) = bounded(0);
+        self.send(Job::Flush(put));
+        // An error is the answer: the sender is gone.
+        let _ = all.recv();
+    }
+
+    fn send(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // An error means that the thread panicked, which it has reported itself.
+            let _ = jobs.send(job);
+        }
+    }
+}
+
+impl Drop for BulkLane {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // The thread has reported its panic itself.
+            drop(thread.join());
+        }
+    }
+}
+
+fn run(jobs: &Receiver<Job>, stalls: &Stalls) {
+    for job in jobs {
+        match job {
+            Job::Put(message) => put(message, stalls),
+            Job::Flush(put) => drop(put),
+        }
+    }
+}
+
+fn put(message: BulkMessage, stalls: &Stalls) {
+    let BulkMessage {
+        to,
+        payload,
+        stamped,
+        counts,
+    } = message;
+    let bytes = payload.len();
+    let (put, waited) = stalls.while_putting(|| to.put(payload, stamped));
+    match put {
+        Ok(()) => {
+            counts.count_sent(bytes);
+            stalls.put_took(&counts, waited);
+        }
+        // The session is closed; the next message of the player reports it.
+        Err(_) => {
+            counts
+                .dropped
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
