@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod recording;
+mod report;
 
 use std::error::Error;
 use std::sync::mpsc;
@@ -17,17 +18,20 @@ use bagplay::output::{Event, Recording};
 use bagplay::player::{ClockOptions, Options, Player, Source, Spin};
 use bagplay::time::{Duration, Ros, Time};
 use hdrhistogram::Histogram;
+use report::{Figure, QUANTILES, Report, Series};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 
 const HZ: u64 = 1_000;
 const TURNS: usize = 5;
+const LIMIT: &str = "bare absolute sleep loop";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seconds: u64 = std::env::args()
         .skip(1)
         .find_map(|arg| arg.parse().ok())
         .unwrap_or(5);
+    let mut report = Report::begin("lateness");
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * HZ, HZ)?;
@@ -44,12 +48,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{:<28} {:>8} {:>8} {:>8} {:>9} {:>8}",
         "", "p50", "p99", "p99.9", "max", "of a core"
     );
-    bare.show("bare absolute sleep loop");
-    player.show("player");
-    precise.show("player --precise");
+    for (name, row) in [
+        (LIMIT, &bare),
+        ("player", &player),
+        ("player --precise", &precise),
+    ] {
+        row.show(name);
+        row.report(name, &bare, &mut report);
+    }
     player.show_ratio("player / bare", &bare);
     precise.show_ratio("player --precise / bare", &bare);
-    Ok(())
+    Ok(report.write()?)
 }
 
 /// What one of them did in all turns.
@@ -95,6 +104,29 @@ impl Row {
             micros(self.late.max()),
             self.share() * 100.0
         );
+    }
+
+    fn report(&self, name: &str, bare: &Self, report: &mut Report) {
+        let figures = [
+            ("p50", 0.5, "µs"),
+            ("p99", 0.99, "µs"),
+            ("p99.9", 0.999, "µs"),
+            ("max", 1.0, "µs"),
+        ];
+        let at = |row: &Self, q| micros(row.late.value_at_quantile(q));
+        let mut add = |column, this, limit, unit| {
+            report.add(if name == LIMIT {
+                Figure::compared(name, column, this, unit)
+            } else {
+                Figure::lower(name, column, this, unit).to(&format!("limit: {LIMIT}"), limit)
+            });
+        };
+        for (column, q, unit) in figures {
+            add(column, at(self, q), at(bare, q), unit);
+        }
+        add("of a core", self.share() * 100.0, bare.share() * 100.0, "%");
+        let points = QUANTILES.map(|q| [q, at(self, q)]);
+        report.draw(Series::new("lateness", name, points));
     }
 
     fn show_ratio(&self, name: &str, bare: &Self) {

@@ -7,6 +7,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod report;
+
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +17,7 @@ use std::time::Instant;
 use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
 use bagplay::player::{Options, Pace, Player, Source};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
+use report::{Figure, Report, Series};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::qos::CongestionControl;
@@ -37,6 +40,8 @@ fn main() -> Result<(), Failure> {
         "", "loop msg/s", "player msg/s", "ratio", "lost"
     );
     let dir = tempfile::tempdir()?;
+    let mut report = Report::begin("unpaced");
+    let mut by_size = [Vec::new(), Vec::new()];
     for (name, messages, size, chunk) in RECORDINGS {
         let path = dir.path().join("unpaced.mcap");
         write_recording(&path, messages, size, chunk)?;
@@ -55,8 +60,22 @@ fn main() -> Result<(), Failure> {
             "{name:<18} {bare:>14.0} {player:>14.0} {:>7.2} {lost:>6}",
             player / bare
         );
+        report.add(Figure::compared(name, "put loop", bare, "msg/s"));
+        report.add(Figure::higher(name, "player", player, "msg/s").to("limit: put loop", bare));
+        report.add(Figure::lower(name, "lost", count(lost), "messages"));
+        for (points, rate) in by_size.iter_mut().zip([bare, player]) {
+            points.push([count(size as u64), rate]);
+        }
     }
-    Ok(())
+    for (name, points) in ["put loop", "player"].into_iter().zip(by_size) {
+        report.draw(Series::new("throughput", name, points));
+    }
+    Ok(report.write()?)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+fn count(number: u64) -> f64 {
+    number as f64
 }
 
 fn median(mut rates: Vec<f64>) -> f64 {

@@ -1,0 +1,139 @@
+//! The receiving side: a router, and a subscriber that notes what arrives when.
+
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use zenoh::pubsub::Subscriber;
+use zenoh::{Session, Wait};
+
+use crate::scenario::{Kind, Scenario};
+
+/// A message that has arrived.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) at: Instant,
+    /// Its place in the topics of the scenario.
+    pub(crate) topic: usize,
+    pub(crate) log_time: u64,
+    pub(crate) bytes: usize,
+}
+
+/// After the sender has ended, so long nothing more may have arrived.
+const QUIET: Duration = Duration::from_millis(500);
+
+pub(crate) struct Network {
+    endpoint: String,
+    arrivals: Arc<Mutex<Vec<Arrival>>>,
+    subscribers: Vec<Subscriber<()>>,
+    peer: Session,
+    router: Session,
+}
+
+impl Network {
+    /// A router, and a peer beside it that subscribes to the topics, as a node of ROS 2 does: messages come from the sender directly.
+    pub(crate) fn open(scenario: &Scenario) -> Result<Self> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let endpoint = format!("tcp/127.0.0.1:{port}");
+        let router = open("router", &[("listen/endpoints", format!("[{endpoint:?}]"))])?;
+        let peer = open_peer(&endpoint)?;
+        let arrivals = Arc::new(Mutex::new(Vec::with_capacity(1 << 16)));
+        let mut subscribers = Vec::new();
+        for (topic, of) in scenario.topics.iter().enumerate() {
+            let (kind, arrivals) = (of.kind, Arc::clone(&arrivals));
+            let subscriber = peer.declare_subscriber(format!("{}/*", of.key()));
+            let subscriber = subscriber.callback(move |sample| {
+                note(&arrivals, topic, kind, sample.payload());
+            });
+            subscribers.push(subscriber.wait().map_err(boxed)?);
+        }
+        Ok(Self {
+            endpoint,
+            arrivals,
+            subscribers,
+            peer,
+            router,
+        })
+    }
+
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Waits until nothing more arrives; returns what has arrived, in that order.
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+    pub(crate) fn close(self) -> Result<Vec<Arrival>> {
+        let count = || {
+            self.arrivals
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .len()
+        };
+        loop {
+            let before = count();
+            std::thread::sleep(QUIET);
+            if count() == before {
+                break;
+            }
+        }
+        drop(self.subscribers);
+        self.peer.close().wait().map_err(boxed)?;
+        self.router.close().wait().map_err(boxed)?;
+        let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::mem::take(&mut *arrivals))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+fn note(arrivals: &Mutex<Vec<Arrival>>, topic: usize, kind: Kind, payload: &zenoh::bytes::ZBytes) {
+    let at = Instant::now();
+    // The time is in the first bytes; a large payload is in several pieces.
+    let first = payload.slices().next().unwrap_or_default();
+    if let Some(log_time) = kind.log_time(first) {
+        let bytes = payload.len();
+        let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        arrivals.push(Arrival {
+            at,
+            topic,
+            log_time,
+            bytes,
+        });
+    }
+}
+
+/// A session that finds other peers through the router and links to them, as `rmw_zenoh_cpp` configures it.
+pub(crate) fn open_peer(router: &str) -> Result<Session> {
+    let settings = [
+        ("connect/endpoints", format!("[{router:?}]")),
+        ("listen/endpoints", "[\"tcp/127.0.0.1:0\"]".to_owned()),
+        (
+            "scouting/gossip/target",
+            r#"{router: ["router", "peer"], peer: ["router"]}"#.to_owned(),
+        ),
+        (
+            "scouting/gossip/autoconnect",
+            r#"{router: [], peer: ["router", "peer"]}"#.to_owned(),
+        ),
+        ("timestamping/enabled", "true".to_owned()),
+    ];
+    open("peer", &settings)
+}
+
+fn open(mode: &str, settings: &[(&str, String)]) -> Result<Session> {
+    let mut config = zenoh::Config::default();
+    let usual = [
+        ("mode", format!("{mode:?}")),
+        ("scouting/multicast/enabled", "false".to_owned()),
+    ];
+    for (key, value) in usual.iter().chain(settings) {
+        let inserted = config.insert_json5(key, value);
+        inserted.map_err(|error| anyhow::anyhow!("{key}: {error}"))?;
+    }
+    zenoh::open(config).wait().map_err(boxed)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub(crate) fn boxed(error: zenoh::Error) -> anyhow::Error {
+    anyhow::anyhow!("{error}")
+}
