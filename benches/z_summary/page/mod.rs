@@ -39,7 +39,8 @@ pub(crate) fn files(summary: &Summary) -> Result<Vec<File>, String> {
     Ok(files)
 }
 
-fn filled(template: &str, summary: &Summary) -> Result<String, String> {
+/// A template with its markers replaced.
+pub(crate) fn filled(template: &str, summary: &Summary) -> Result<String, String> {
     let mut page = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
