@@ -136,8 +136,14 @@ impl Scenario {
 impl Topic {
     /// The key of its messages in domain 0, without the type hash.
     pub(crate) fn key(&self) -> String {
-        let name = self.kind.type_name().replace("/msg/", "::msg::dds_::");
-        format!("0{}/{name}_", self.name)
+        format!("0{}/{}", self.name, self.kind.dds_name())
+    }
+
+    /// How a node announces a subscription with a queue of 100: name, type, hash, QoS.
+    pub(crate) fn token(&self) -> String {
+        let name = self.name.replace('/', "%");
+        let (kind, hash) = (self.kind.dds_name(), self.kind.type_hash());
+        format!("{name}/{kind}/{hash}/::,100:,:,:,,")
     }
 }
 
@@ -148,6 +154,11 @@ impl Kind {
             Self::Image => "sensor_msgs/msg/Image",
             Self::Imu => "sensor_msgs/msg/Imu",
         }
+    }
+
+    fn dds_name(self) -> String {
+        let name = self.type_name().replace("/msg/", "::msg::dds_::");
+        format!("{name}_")
     }
 
     pub(crate) fn type_hash(self) -> &'static str {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::{Session, Wait};
 
@@ -27,6 +28,7 @@ pub(crate) struct Network {
     endpoint: String,
     arrivals: Arc<Mutex<Vec<Arrival>>>,
     subscribers: Vec<Subscriber<()>>,
+    _tokens: Vec<LivelinessToken>,
     peer: Session,
     router: Session,
 }
@@ -39,7 +41,14 @@ impl Network {
         let router = open("router", &[("listen/endpoints", format!("[{endpoint:?}]"))])?;
         let peer = open_peer(&endpoint)?;
         let arrivals = Arc::new(Mutex::new(Vec::with_capacity(1 << 16)));
-        let mut subscribers = Vec::new();
+        let (mut subscribers, mut tokens) = (Vec::new(), Vec::new());
+        let mut announce = |key: String| {
+            let declared = peer.liveliness().declare_token(key).wait();
+            declared.map(|token| tokens.push(token)).map_err(boxed)
+        };
+        // So that a player sees a node of ROS 2 that subscribes.
+        let node = format!("@ros2_lv/0/{}/0", peer.zid());
+        announce(format!("{node}/0/NN/%/%/compare"))?;
         for (topic, of) in scenario.topics.iter().enumerate() {
             let (kind, arrivals) = (of.kind, Arc::clone(&arrivals));
             let subscriber = peer.declare_subscriber(format!("{}/*", of.key()));
@@ -47,11 +56,14 @@ impl Network {
                 note(&arrivals, topic, kind, sample.payload());
             });
             subscribers.push(subscriber.wait().map_err(boxed)?);
+            let id = topic + 1;
+            announce(format!("{node}/{id}/MS/%/%/compare/{}", of.token()))?;
         }
         Ok(Self {
             endpoint,
             arrivals,
             subscribers,
+            _tokens: tokens,
             peer,
             router,
         })

@@ -77,7 +77,11 @@ fn markers_are_replaced_and_unknown_ones_refused() {
         filled("{{ table time }}").unwrap(),
         "There are no figures of `time`."
     );
-    assert!(filled("{{ tables lateness }}").unwrap_err().contains("tables"));
+    assert!(
+        filled("{{ tables lateness }}")
+            .unwrap_err()
+            .contains("tables")
+    );
     assert!(filled("{{ plot nothing }}").is_err());
     assert!(filled("{{ date").is_err());
 }
@@ -85,7 +89,10 @@ fn markers_are_replaced_and_unknown_ones_refused() {
 #[test]
 fn a_plot_is_xml_with_a_line_for_each_series() {
     let files = page::files(&summary()).unwrap();
-    let plots: Vec<_> = files.iter().filter(|it| it.name.ends_with(".svg")).collect();
+    let plots: Vec<_> = files
+        .iter()
+        .filter(|it| it.name.ends_with(".svg"))
+        .collect();
     let [plot] = plots[..] else {
         panic!("{} plots", plots.len())
     };
@@ -96,6 +103,9 @@ fn a_plot_is_xml_with_a_line_for_each_series() {
         .collect();
     assert_eq!(lines.len(), 1);
     let points = lines[0].attribute("points").unwrap();
-    assert!(!points.contains("NaN") && !points.contains("inf"), "{points}");
+    assert!(
+        !points.contains("NaN") && !points.contains("inf"),
+        "{points}"
+    );
     assert!(document.descendants().any(|it| it.text() == Some("a < b")));
 }
