@@ -84,7 +84,7 @@ fn main() -> Result<()> {
                 let limit = "reading both";
                 report.add(Figure::compared(name, limit, reading, "s"));
                 let figure = Figure::lower(name, "comparing", comparing, "s");
-                report.add(figure.to(&format!("limit: {limit}"), reading));
+                report.add(figure.against(&format!("limit: {limit}"), reading));
             }
         }
         std::fs::remove_file(&run)?;

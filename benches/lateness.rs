@@ -118,7 +118,7 @@ impl Row {
             report.add(if name == LIMIT {
                 Figure::compared(name, column, this, unit)
             } else {
-                Figure::lower(name, column, this, unit).to(&format!("limit: {LIMIT}"), limit)
+                Figure::lower(name, column, this, unit).against(&format!("limit: {LIMIT}"), limit)
             });
         };
         for (column, q, unit) in figures {

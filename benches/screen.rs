@@ -341,8 +341,8 @@ fn lateness(seconds: u64, report: &mut Report) -> Result<()> {
 
 fn compared(report: &mut Report, name: &str, [with, without]: [f64; 2], unit: &str) {
     let figure = Figure::lower(name, "with the bar", with, unit);
-    report.add(figure.to("limit: without the bar", without));
-    report.add(Figure::lower(name, "without", without, unit));
+    report.add(figure.against("limit: without the bar", without));
+    report.add(Figure::compared(name, "without", without, unit));
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {

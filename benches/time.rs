@@ -172,7 +172,7 @@ impl Calls {
         for (at, column) in ["alone", "8 threads"].into_iter().enumerate() {
             let figure = Figure::lower(name, column, figures[at], "ns");
             self.report.add(match self.limit {
-                Some(limit) => figure.to("limit: Instant::now()", limit[at]),
+                Some(limit) => figure.against("limit: Instant::now()", limit[at]),
                 None => Figure::compared(name, column, figures[at], "ns"),
             });
         }

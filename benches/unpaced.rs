@@ -61,7 +61,8 @@ fn main() -> Result<(), Failure> {
             player / bare
         );
         report.add(Figure::compared(name, "put loop", bare, "msg/s"));
-        report.add(Figure::higher(name, "player", player, "msg/s").to("limit: put loop", bare));
+        report
+            .add(Figure::higher(name, "player", player, "msg/s").against("limit: put loop", bare));
         report.add(Figure::lower(name, "lost", count(lost), "messages"));
         for (points, rate) in by_size.iter_mut().zip([bare, player]) {
             points.push([count(size as u64), rate]);

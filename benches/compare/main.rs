@@ -6,6 +6,9 @@
 //! at ×1 and as fast as it can. `ros2 bag play` takes part if `ros2` is on the path; it uses `rmw_zenoh_cpp`. The loop has
 //! all messages in memory: what it takes is the limit of the machine. Figures are medians over the turns.
 //!
+//! At full speed, the loop and `play` wait for the subscriber before the first message. At ×1, `play` and `ros2 bag play` do not:
+//! messages that they send before they have found it count as lost.
+//!
 //! The path of a message: a sender (`sender.rs`) starts a process, which puts the message with its log time in the payload;
 //! the subscriber (`subscriber.rs`) notes log time and instant of arrival; `outcome.rs` makes figures of both.
 
@@ -74,5 +77,5 @@ fn measure(
     let network = Network::open(scenario)?;
     let process = sender.run(scenario, seconds, bag, pace, network.endpoint())?;
     let arrivals = network.close()?;
-    Outcome::of(scenario, seconds, &process, arrivals)
+    Outcome::of(scenario, seconds, &process, &arrivals)
 }

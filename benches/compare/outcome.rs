@@ -26,7 +26,7 @@ impl Outcome {
         scenario: &Scenario,
         seconds: u64,
         process: &Ended,
-        arrivals: Vec<Arrival>,
+        arrivals: &[Arrival],
     ) -> Result<Self> {
         let schedule = scenario.schedule(seconds);
         let first = *arrivals.first().context("no message arrived")?;
@@ -46,8 +46,8 @@ impl Outcome {
             *one -= earliest;
         }
         let bytes: usize = arrivals.iter().map(|it| it.bytes).sum();
-        let arrived: HashSet<_> = arrivals.iter().map(|it| (it.topic, it.log_time)).collect();
-        let lost = schedule.iter().filter(|it| !arrived.contains(it)).count();
+        let seen: HashSet<_> = arrivals.iter().map(|it| (it.topic, it.log_time)).collect();
+        let lost = schedule.iter().filter(|it| !seen.contains(it)).count();
         Ok(Self {
             late,
             seconds_to_first: first.at.duration_since(process.started).as_secs_f64(),

@@ -270,7 +270,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) -> Result<()> {
 
 /// Fills up to a multiple of `size`, counted from the end of the four bytes before the message.
 fn align(out: &mut Vec<u8>, size: usize) {
-    while (out.len() - 4) % size != 0 {
+    while !(out.len() - 4).is_multiple_of(size) {
         out.push(0);
     }
 }

@@ -82,7 +82,8 @@ impl Sender {
                 let mut command = Command::new(PLAY);
                 command.arg(bag).args(["--clock", "100", "--no-tui"]);
                 if pace == Pace::Fastest {
-                    command.args(["--rate", "max"]);
+                    // Like the loop. Without it, a short recording is over before a subscriber is found.
+                    command.args(["--rate", "max", "--wait-for-subscribers"]);
                 }
                 command.args(["--connect", endpoint]);
                 command

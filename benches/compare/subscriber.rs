@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use bagplay::wire::{self, WireOptions};
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::{Session, Wait};
@@ -21,7 +22,7 @@ pub(crate) struct Arrival {
     pub(crate) bytes: usize,
 }
 
-/// After the sender has ended, so long nothing more may have arrived.
+/// So long before the sender starts, the router learns of the subscribers. So long after its end, nothing more may arrive.
 const QUIET: Duration = Duration::from_millis(500);
 
 pub(crate) struct Network {
@@ -30,15 +31,24 @@ pub(crate) struct Network {
     subscribers: Vec<Subscriber<()>>,
     _tokens: Vec<LivelinessToken>,
     peer: Session,
-    router: Session,
+    router: wire::Session,
 }
 
 impl Network {
     /// A router, and a peer beside it that subscribes to the topics, as a node of ROS 2 does: messages come from the sender directly.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "no event says that the router knows all"
+    )]
     pub(crate) fn open(scenario: &Scenario) -> Result<Self> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let endpoint = format!("tcp/127.0.0.1:{port}");
-        let router = open("router", &[("listen/endpoints", format!("[{endpoint:?}]"))])?;
+        let options = WireOptions {
+            domain_id: Some(0),
+            listen: vec![endpoint.clone()],
+            ..WireOptions::default()
+        };
+        let router = wire::Session::open(&options, |_| ())?;
         let peer = open_peer(&endpoint)?;
         let arrivals = Arc::new(Mutex::new(Vec::with_capacity(1 << 16)));
         let (mut subscribers, mut tokens) = (Vec::new(), Vec::new());
@@ -59,6 +69,7 @@ impl Network {
             let id = topic + 1;
             announce(format!("{node}/{id}/MS/%/%/compare/{}", of.token()))?;
         }
+        std::thread::sleep(QUIET);
         Ok(Self {
             endpoint,
             arrivals,
@@ -91,7 +102,7 @@ impl Network {
         }
         drop(self.subscribers);
         self.peer.close().wait().map_err(boxed)?;
-        self.router.close().wait().map_err(boxed)?;
+        drop(self.router);
         let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(std::mem::take(&mut *arrivals))
     }
@@ -117,6 +128,8 @@ fn note(arrivals: &Mutex<Vec<Arrival>>, topic: usize, kind: Kind, payload: &zeno
 /// A session that finds other peers through the router and links to them, as `rmw_zenoh_cpp` configures it.
 pub(crate) fn open_peer(router: &str) -> Result<Session> {
     let settings = [
+        ("mode", "\"peer\"".to_owned()),
+        ("scouting/multicast/enabled", "false".to_owned()),
         ("connect/endpoints", format!("[{router:?}]")),
         ("listen/endpoints", "[\"tcp/127.0.0.1:0\"]".to_owned()),
         (
@@ -127,19 +140,16 @@ pub(crate) fn open_peer(router: &str) -> Result<Session> {
             "scouting/gossip/autoconnect",
             r#"{router: [], peer: ["router", "peer"]}"#.to_owned(),
         ),
+        // Only one of two peers connects. If both do, one link is closed again, with the messages that are on it.
+        (
+            "scouting/gossip/autoconnect_strategy",
+            r#"{peer: {to_router: "always", to_peer: "greater-zid"}}"#.to_owned(),
+        ),
         ("timestamping/enabled", "true".to_owned()),
     ];
-    open("peer", &settings)
-}
-
-fn open(mode: &str, settings: &[(&str, String)]) -> Result<Session> {
     let mut config = zenoh::Config::default();
-    let usual = [
-        ("mode", format!("{mode:?}")),
-        ("scouting/multicast/enabled", "false".to_owned()),
-    ];
-    for (key, value) in usual.iter().chain(settings) {
-        let inserted = config.insert_json5(key, value);
+    for (key, value) in settings {
+        let inserted = config.insert_json5(key, &value);
         inserted.map_err(|error| anyhow::anyhow!("{key}: {error}"))?;
     }
     zenoh::open(config).wait().map_err(boxed)

@@ -160,8 +160,8 @@ impl Measured {
             let figure = figure(&row, Sender::Play.name(), value, line.unit);
             // The peer, if it is there, says more than the loop.
             report.add(match (peer, limit) {
-                (Some(peer), _) => figure.to("peer: ros2 bag play", peer),
-                (None, Some(limit)) => figure.to("limit: bare put loop", limit),
+                (Some(peer), _) => figure.against("peer: ros2 bag play", peer),
+                (None, Some(limit)) => figure.against("limit: bare put loop", limit),
                 (None, None) => figure,
             });
         }

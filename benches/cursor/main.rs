@@ -90,7 +90,7 @@ fn measure(path: &Path, row: &str, add: &mut impl FnMut(Figure)) -> Result<()> {
     let mut rate = |what: &str, bytes, started| {
         let rate = report(what, bytes, started, bare);
         let figure = Figure::higher(row, what, rate, "MB/s");
-        add(figure.to("limit: decompression", bare));
+        add(figure.against("limit: decompression", bare));
     };
     let all = Selection::all(&bag);
     for direction in [Direction::Forward, Direction::Reverse] {

@@ -55,7 +55,7 @@ fn main() -> Result<()> {
                 return report.add(Figure::compared(row, name, rate, "1/s"));
             };
             let figure = Figure::higher(row, name, rate, "1/s");
-            report.add(figure.to_by_ratio(&format!("limit: {what}"), value, ratio));
+            report.add(figure.against_by_ratio(&format!("limit: {what}"), value, ratio));
         })?;
     }
     waiting(rounds, &bag, &mut report)?;

@@ -117,13 +117,13 @@ impl Figure {
     }
 
     /// Compares it with a value that was measured in the same run.
-    pub(crate) fn to(self, what: &str, value: f64) -> Self {
+    pub(crate) fn against(self, what: &str, value: f64) -> Self {
         let ratio = self.value / value;
-        self.to_by_ratio(what, value, ratio)
+        self.against_by_ratio(what, value, ratio)
     }
 
     /// The same, with a ratio that is not the quotient of both values, such as a median of ratios.
-    pub(crate) fn to_by_ratio(self, what: &str, value: f64, ratio: f64) -> Self {
+    pub(crate) fn against_by_ratio(self, what: &str, value: f64, ratio: f64) -> Self {
         let reference = Reference {
             what: what.to_owned(),
             value: rounded(value),

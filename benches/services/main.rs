@@ -134,7 +134,7 @@ fn main() -> Result<(), Failure> {
             other[at],
             "µs",
         ));
-        report.add(figure.to("limit: calls of another player", other[at]));
+        report.add(figure.against("limit: calls of another player", other[at]));
     }
     report.write()?;
     Ok(())

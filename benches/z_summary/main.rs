@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 
-use page::{Cells, number};
+use page::table::{Cells, number, rows};
 use report::{Run, Summary, folder, write_json};
 
 const MANIFEST: &str = include_str!("../../Cargo.toml");
@@ -66,20 +66,20 @@ fn benches() -> impl Iterator<Item = &'static str> {
 }
 
 fn print(summary: &Summary) {
-    let mut rows = vec![Cells {
+    let mut lines = vec![Cells {
         name: "name".into(),
         this: "this".into(),
         reference: "limit or peer".into(),
         ratio: "ratio".into(),
     }];
-    rows.extend(page::rows(summary, |figure| figure.better.is_some()));
+    lines.extend(rows(summary, |figure| figure.better.is_some()));
     let width = |of: fn(&Cells) -> &str| {
-        let lengths = rows.iter().map(|row| of(row).chars().count());
+        let lengths = lines.iter().map(|row| of(row).chars().count());
         lengths.max().unwrap_or(0)
     };
     let (name, this) = (width(|it| &it.name), width(|it| &it.this));
     let reference = width(|it| &it.reference);
-    for row in &rows {
+    for row in &lines {
         let line = format!(
             "{:<name$}  {:>this$}  {:<reference$}  {:>6}",
             row.name, row.this, row.reference, row.ratio

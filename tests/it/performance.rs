@@ -23,7 +23,7 @@ fn summary() -> Summary {
         "machine": machine, "meanwhile": meanwhile,
         "figures": [
             Figure::compared("loop", "p50", 20.0, "µs"),
-            Figure::lower("player", "p50", 1_234.5, "µs").to("limit: loop", 20.0),
+            Figure::lower("player", "p50", 1_234.5, "µs").against("limit: loop", 20.0),
             Figure::lower("player", "of a core", 0.0, "%"),
         ],
         "series": [Series::new("lateness", "a < b", [[0.5, 0.0], [0.99, 20.0]])],
@@ -91,7 +91,7 @@ fn a_plot_is_xml_with_a_line_for_each_series() {
     let files = page::files(&summary()).unwrap();
     let plots: Vec<_> = files
         .iter()
-        .filter(|it| it.name.ends_with(".svg"))
+        .filter(|it| it.text.starts_with("<svg "))
         .collect();
     let [plot] = plots[..] else {
         panic!("{} plots", plots.len())

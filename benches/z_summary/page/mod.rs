@@ -7,12 +7,11 @@
 //! The page depends on nothing but the template and the figures, so that a test can make it again.
 
 mod plot;
-mod table;
+pub(crate) mod table;
 
 use super::report;
 use plot::PLOTS;
 use report::Summary;
-pub(crate) use table::{Cells, number, rows};
 
 /// The figures of the page, below `docs/`.
 pub(crate) const FIGURES: &str = "performance/figures.json";

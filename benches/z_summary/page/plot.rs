@@ -76,7 +76,7 @@ enum Scale {
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 400.0;
 /// The area of the lines: left, top, right, bottom.
-const AREA: [f64; 4] = [90.0, 64.0, 700.0, 340.0];
+const AREA: [f64; 4] = [110.0, 64.0, 670.0, 340.0];
 /// Of medium lightness, so that they differ from white and from black.
 const COLORS: [&str; 4] = ["#2f81f7", "#d9730d", "#2da44e", "#a371f7"];
 const DASHES: [&str; 4] = ["none", "8 3", "3 3", "10 3 2 3"];
@@ -98,7 +98,9 @@ impl Scale {
             .collect();
         let low = places.iter().copied().fold(f64::INFINITY, f64::min);
         let high = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        [low.floor(), high.ceil().max(low.floor() + 1.0)]
+        // The last decimals of a logarithm do not begin another step.
+        let (low, high) = ((low + 1e-6).floor(), (high - 1e-6).ceil());
+        [low, high.max(low + 1.0)]
     }
 
     /// Places with a line, and their texts.
@@ -109,15 +111,14 @@ impl Scale {
             Self::Log => steps
                 .map(|at| {
                     let value = super::report::rounded(10_f64.powf(at));
-                    let is_whole = value >= 1.0;
-                    (
-                        at,
-                        if is_whole {
-                            number(value)
-                        } else {
-                            value.to_string()
-                        },
-                    )
+                    // As an exact power of ten, without the decimals of a measured value.
+                    let is_small = value < 100.0;
+                    let text = if is_small {
+                        value.to_string()
+                    } else {
+                        number(value)
+                    };
+                    (at, text)
                 })
                 .collect(),
             Self::Share => {
