@@ -30,8 +30,8 @@ impl Outcome {
     ) -> Result<Self> {
         let schedule = scenario.schedule(seconds);
         let first = *arrivals.first().context("no message arrived")?;
-        let last = arrivals.last().map_or(first.at, |it| it.at);
-        let span = last.duration_since(first.at).as_secs_f64();
+        let end = arrivals.last().map_or(first.at, |it| it.at);
+        let span = end.duration_since(first.at).as_secs_f64();
         let begin = schedule.first().context("no messages")?.1;
         let mut late: Vec<f64> = arrivals
             .iter()

@@ -25,6 +25,8 @@ pub(crate) struct Report {
     bench: String,
     figures: Vec<Figure>,
     series: Vec<Series>,
+    /// As it is at the begin: a benchmark may leave processors to other processes.
+    machine: Machine,
     begun: host::Load,
 }
 
@@ -35,6 +37,7 @@ impl Report {
             bench: bench.to_owned(),
             figures: Vec::new(),
             series: Vec::new(),
+            machine: host::machine(),
             begun: host::Load::now(),
         }
     }
@@ -59,7 +62,7 @@ impl Report {
                 .strftime("%Y-%m-%dT%H:%M:%SZ")
                 .to_string(),
             commit: host::commit(),
-            machine: host::machine(),
+            machine: self.machine,
             meanwhile: self.begun.until(&host::Load::now()),
             bench: self.bench,
             // JSON has no such numbers.
