@@ -9,6 +9,8 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
+mod report;
+
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,7 @@ use bagplay::ci::judge::compare::{Rules, compare};
 use bagplay::time::Time;
 use mcap::records::MessageHeader;
 use mcap::{Compression, WriteOptions, Writer};
+use report::{Figure, Report};
 
 const HEADER: &str = "================================================================================\nMSG: std_msgs/Header\n\
     builtin_interfaces/Time stamp\nstring frame_id\n\
@@ -37,6 +40,7 @@ enum Change {
 }
 
 fn main() -> Result<()> {
+    let mut report = Report::begin("compare_recordings");
     let megabytes = std::env::args().find_map(|arg| arg.parse().ok());
     let bytes = megabytes.unwrap_or(1000_usize) * 1_000_000;
     let temporary = tempfile::tempdir()?;
@@ -45,11 +49,19 @@ fn main() -> Result<()> {
     write(&reference, bytes, Change::None)?;
     let exact = "";
     let tolerant = "[[rule]]\nabsolute = 0.01\n";
-    for (change, rules) in [
-        (Change::None, exact),
-        (Change::OneValue, exact),
-        (Change::Coordinates, exact),
-        (Change::Coordinates, tolerant),
+    for (change, rules, name) in [
+        (Change::None, exact, "equal"),
+        (Change::OneValue, exact, "one value of each message differs"),
+        (
+            Change::Coordinates,
+            exact,
+            "each coordinate of each cloud differs",
+        ),
+        (
+            Change::Coordinates,
+            tolerant,
+            "the same, within a tolerance",
+        ),
     ] {
         write(&run, bytes, change)?;
         let rules = Rules::parse(rules, "bench")?;
@@ -69,12 +81,16 @@ fn main() -> Result<()> {
                     read / 1_000_000,
                     comparing / reading
                 );
+                let limit = "reading both";
+                report.add(Figure::compared(name, limit, reading, "s"));
+                let figure = Figure::lower(name, "comparing", comparing, "s");
+                report.add(figure.against(&format!("limit: {limit}"), reading));
             }
         }
         std::fs::remove_file(&run)?;
     }
     std::fs::remove_file(reference)?;
-    Ok(())
+    Ok(report.write()?)
 }
 
 fn read(bag: &Bag) -> Result<usize> {

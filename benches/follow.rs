@@ -6,6 +6,8 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
+mod report;
+
 use std::net::TcpListener;
 use std::time::Instant;
 
@@ -14,12 +16,14 @@ use bagplay::clock::{Clock, OnJump, SimTime};
 use bagplay::time::{Duration, Time};
 use bagplay::wire::{Follow, Session, WireOptions, encode_clock};
 use hdrhistogram::Histogram;
+use report::{Figure, Report};
 use zenoh::Wait;
 
 const KEY: &str = "0/clock/rosgraph_msgs::msg::dds_::Clock_/RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 const TICK: Duration = Duration::from_millis(1);
 
 fn main() -> Result<()> {
+    let mut report = Report::begin("follow");
     let endpoint = format!("tcp/{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?);
     let options = |listen: &str, connect: Vec<String>| WireOptions {
         domain_id: Some(0),
@@ -75,6 +79,15 @@ fn main() -> Result<()> {
         micros(0.5),
         micros(0.99)
     );
+    for (column, quantile) in [("p50", 0.5), ("p99", 0.99)] {
+        let millis = micros(quantile).as_secs_f64() * 1e3;
+        report.add(Figure::lower(
+            "put to return of `sleep_until`",
+            column,
+            millis,
+            "ms",
+        ));
+    }
 
     let (cpu, wall) = (cpu_seconds()?, Instant::now());
     for _ in 0..5000 {
@@ -87,7 +100,9 @@ fn main() -> Result<()> {
         "fifty clocks at 1 kHz, server and router in the same process: {:.1} % of a core",
         share * 100.0
     );
-    Ok(())
+    let name = "fifty clocks at 1 kHz, with server and router";
+    report.add(Figure::lower(name, "of a core", share * 100.0, "%"));
+    Ok(report.write()?)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]

@@ -10,6 +10,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
 mod recording;
+mod report;
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use bagplay::time;
 use bagplay::wire::{FoundPlayer, PlayerClient, Session, WireOptions, decode_clock};
+use report::{Figure, Report};
 use zenoh::Wait;
 use zenoh::pubsub::Subscriber;
 
@@ -38,6 +40,7 @@ fn main() -> Result<()> {
         .skip(1)
         .find_map(|arg| arg.parse().ok())
         .unwrap_or(10);
+    let mut report = Report::begin("followers");
     println!("two followers of one clock, {HZ} messages a second each, {seconds} s, milliseconds");
     println!(
         "{:<34}{:^28}{:^28}",
@@ -55,29 +58,34 @@ fn main() -> Result<()> {
         ] {
             let name = [&[format!("x{rate}")][..], &owned(server), &owned(follower)].concat();
             let turn = Turn::new(seconds, rate)?.run(server, follower)?;
-            let [apart, behind] = [turn.apart(), turn.behind()?];
-            println!(
-                "{:<34}{}{}",
-                name.join(" "),
-                quantiles(apart),
-                quantiles(behind)
-            );
+            let [apart, behind] = [turn.apart(), turn.behind()?].map(quantiles);
+            let name = name.join(" ");
+            println!("{name:<34}{}{}", cells(apart), cells(behind));
+            for (what, of) in [("between the two", apart), ("behind the clock", behind)] {
+                for (quantile, value) in ["p50", "p99", "max"].into_iter().zip(of) {
+                    let column = format!("{what}, {quantile}");
+                    report.add(Figure::lower(&name, &column, value, "ms"));
+                }
+            }
         }
     }
-    Ok(())
+    Ok(report.write()?)
 }
 
 fn owned(flags: &[&str]) -> Vec<String> {
     flags.iter().map(|&flag| flag.to_owned()).collect()
 }
 
-fn quantiles(mut nanos: Vec<i64>) -> String {
+/// The median, p99 and the maximum in milliseconds.
+fn quantiles(mut nanos: Vec<i64>) -> [f64; 3] {
     nanos.sort_unstable();
     let last = nanos.len().saturating_sub(1);
     let at = |share: usize| nanos.get(last * share / 100);
-    [50, 99, 100]
-        .map(|share| format!("{:>9.3}", at(share).map_or(f64::NAN, |&it| millis(it))))
-        .concat()
+    [50, 99, 100].map(|share| at(share).map_or(f64::NAN, |&it| millis(it)))
+}
+
+fn cells(millis: [f64; 3]) -> String {
+    millis.map(|it| format!("{it:>9.3}")).concat()
 }
 
 fn millis(nanos: i64) -> f64 {

@@ -1,55 +1,74 @@
 //! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
-//! `cargo bench --bench lateness [-- SECONDS]`. All run in turns in one process on the same machine; the
+//! `cargo bench --bench lateness [-- SECONDS] [busy]`. With `busy`, as many threads compute as there are processors, and
+//! `--realtime` takes the place of `--precise`. All run in turns in one process on the same machine; the
 //! player reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints percentiles
 //! of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to the loop.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod recording;
+mod report;
 
 use std::error::Error;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::{Event, Recording};
-use bagplay::player::{ClockOptions, Options, Player, Source, Spin};
+use bagplay::player::{ClockOptions, Options, Player, Scheduling, Source, Spin};
 use bagplay::time::{Duration, Ros, Time};
 use hdrhistogram::Histogram;
+use report::{Figure, QUANTILES, Report, Series};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 
 const HZ: u64 = 1_000;
 const TURNS: usize = 5;
+/// The name of the figures with `busy`.
+const BUSY: &str = "lateness-busy";
+const LIMIT: &str = "bare absolute sleep loop";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seconds: u64 = std::env::args()
         .skip(1)
         .find_map(|arg| arg.parse().ok())
         .unwrap_or(5);
+    let is_busy = std::env::args().any(|arg| arg == "busy");
+    let bench = if is_busy { BUSY } else { "lateness" };
+    let mut report = Report::begin(bench);
+    let work = is_busy.then(Work::start).transpose()?;
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * HZ, HZ)?;
     let bag = Bag::open(&[path])?;
-    let [mut bare, mut player, mut precise] = [Row::new()?, Row::new()?, Row::new()?];
+    let [mut bare, mut player, mut other] = [Row::new()?, Row::new()?, Row::new()?];
+    let (other_name, other_way) = if is_busy {
+        ("player --realtime", (Spin::Limited, Scheduling::Realtime))
+    } else {
+        ("player --precise", (Spin::Unlimited, Scheduling::Normal))
+    };
     for turn in 1..=TURNS {
         eprintln!("turn {turn} of {TURNS}: {seconds} s each");
         bare.add(|| bare_loop(seconds * HZ))?;
-        player.add(|| play(&bag, Spin::Limited))?;
-        precise.add(|| play(&bag, Spin::Unlimited))?;
+        player.add(|| play(&bag, (Spin::Limited, Scheduling::Normal)))?;
+        other.add(|| play(&bag, other_way))?;
     }
+    drop(work);
     println!("lateness at 1x, {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
     println!(
         "{:<28} {:>8} {:>8} {:>8} {:>9} {:>8}",
         "", "p50", "p99", "p99.9", "max", "of a core"
     );
-    bare.show("bare absolute sleep loop");
-    player.show("player");
-    precise.show("player --precise");
+    for (name, row) in [(LIMIT, &bare), ("player", &player), (other_name, &other)] {
+        row.show(name);
+        row.report(name, &bare, bench, &mut report);
+    }
     player.show_ratio("player / bare", &bare);
-    precise.show_ratio("player --precise / bare", &bare);
-    Ok(())
+    other.show_ratio(&format!("{other_name} / bare"), &bare);
+    Ok(report.write()?)
 }
 
 /// What one of them did in all turns.
@@ -97,6 +116,32 @@ impl Row {
         );
     }
 
+    fn report(&self, name: &str, bare: &Self, bench: &str, report: &mut Report) {
+        let figures = [
+            ("p50", 0.5, "µs"),
+            ("p99", 0.99, "µs"),
+            ("p99.9", 0.999, "µs"),
+            ("max", 1.0, "µs"),
+        ];
+        let at = |row: &Self, q| micros(row.late.value_at_quantile(q));
+        let mut add = |column, this, limit, unit| {
+            report.add(if name == LIMIT {
+                Figure::compared(name, column, this, unit)
+            } else {
+                Figure::lower(name, column, this, unit).against(&format!("limit: {LIMIT}"), limit)
+            });
+        };
+        for (column, q, unit) in figures {
+            add(column, at(self, q), at(bare, q), unit);
+        }
+        // The threads that compute are part of this process.
+        if bench != BUSY {
+            add("of a core", self.share() * 100.0, bare.share() * 100.0, "%");
+        }
+        let points = QUANTILES.map(|q| [q, at(self, q)]);
+        report.draw(Series::new(bench, name, points));
+    }
+
     fn show_ratio(&self, name: &str, bare: &Self) {
         let at = |row: &Self, q| micros(row.late.value_at_quantile(q));
         let ratio = |q| at(self, q) / at(bare, q).max(0.001);
@@ -108,6 +153,39 @@ impl Row {
             "",
             self.share() / bare.share()
         );
+    }
+}
+
+/// A thread for each processor that computes until this is dropped.
+struct Work {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Work {
+    fn start() -> std::io::Result<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let threads = (0..std::thread::available_parallelism()?.get()).map(|_| {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        });
+        Ok(Self {
+            threads: threads.collect(),
+            is_over,
+        })
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            drop(thread.join());
+        }
     }
 }
 
@@ -145,7 +223,10 @@ fn bare_loop(ticks: u64) -> Result<Histogram<u64>, Box<dyn Error>> {
 
 /// Plays the recording and takes the instant of each message; the earliest anchors the schedule.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
-fn play(bag: &Bag, spin: Spin) -> Result<Histogram<u64>, Box<dyn Error>> {
+fn play(
+    bag: &Bag,
+    (spin, scheduling): (Spin, Scheduling),
+) -> Result<Histogram<u64>, Box<dyn Error>> {
     let player = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let recording = bag.range().ok_or("no messages")?;
@@ -156,6 +237,7 @@ fn play(bag: &Bag, spin: Spin) -> Result<Histogram<u64>, Box<dyn Error>> {
     let options = Options {
         clock,
         spin,
+        scheduling,
         ..Options::new(recording)
     };
     let (sender, sent) = mpsc::sync_channel(1 << 20);

@@ -7,6 +7,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod report;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -15,11 +17,14 @@ use bagplay::bag::{Bag, Cues, Selection, TopicId};
 use bagplay::player::{Options, Player, Source};
 use bagplay::time::{Ros, Time};
 use bagplay::wire::{Played, SendOrder, Session, WireEvent, WireOptions};
+use report::{Figure, QUANTILES, Report, Series};
 use zenoh::Wait;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const TURNS: usize = 3;
+/// What the imu is compared with.
+const LIMIT: &str = "imu alone";
 const IMAGE: usize = 1_000_000;
 const IMU: usize = 324;
 /// In nanoseconds of log time.
@@ -32,12 +37,13 @@ fn main() -> Result<(), Failure> {
         .skip(1)
         .find_map(|arg| arg.parse().ok())
         .unwrap_or(10);
+    let mut report = Report::begin("order");
     let dir = tempfile::tempdir()?;
     let [both, alone] = ["both.mcap", "alone.mcap"].map(|name| dir.path().join(name));
     write_recording(&both, seconds, true)?;
     write_recording(&alone, seconds, false)?;
     let rows = [
-        ("imu alone", &alone, SendOrder::AllTopics),
+        (LIMIT, &alone, SendOrder::AllTopics),
         ("--order all", &both, SendOrder::AllTopics),
         ("--order topic", &both, SendOrder::PerTopic),
     ];
@@ -57,9 +63,24 @@ fn main() -> Result<(), Failure> {
         "{:<14} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}",
         "", "imu p50", "p99", "p99.9", "max", "image p50", "p99"
     );
-    for ((name, ..), [imus, images]) in rows.iter().zip(&mut late) {
-        imus.sort_unstable();
-        images.sort_unstable();
+    for spans in late.iter_mut().flatten() {
+        spans.sort_unstable();
+    }
+    let [[limit, _], ..] = late.clone();
+    for ((name, ..), [imus, images]) in rows.iter().zip(&late) {
+        for (spans, what) in [(imus, "imu"), (images, "image")] {
+            for (share, of) in [(0.5, "p50"), (0.99, "p99"), (1.0, "max")] {
+                let column = format!("{what} {of}");
+                let figure = Figure::lower(name, &column, millis(spans, share), "ms");
+                report.add(if *name == LIMIT || what == "image" {
+                    figure
+                } else {
+                    figure.against("limit: imu alone", millis(&limit, share))
+                });
+            }
+        }
+        let points = QUANTILES.map(|share| [share, millis(imus, share)]);
+        report.draw(Series::new("order", name, points));
         println!(
             "{name:<14} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>10.3} {:>10.3}",
             millis(imus, 0.5),
@@ -70,7 +91,7 @@ fn main() -> Result<(), Failure> {
             millis(images, 0.99),
         );
     }
-    Ok(())
+    Ok(report.write()?)
 }
 
 /// What arrived: whether it is an image, its number, and when.

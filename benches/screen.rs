@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
 mod recording;
+mod report;
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -29,6 +30,7 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use report::{Figure, Report};
 use zenoh::Wait;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
@@ -42,14 +44,16 @@ fn main() -> Result<()> {
         .skip(1)
         .find_map(|arg| arg.parse().ok())
         .unwrap_or(5);
-    drawing()?;
-    paused(seconds)?;
-    start()?;
-    lateness(seconds)
+    let mut report = Report::begin("screen");
+    drawing(&mut report)?;
+    paused(seconds, &mut report)?;
+    start(&mut report)?;
+    lateness(seconds, &mut report)?;
+    Ok(report.write()?)
 }
 
 /// Frames of the demo while it plays, 33 ms apart, written as escape sequences to nowhere.
-fn drawing() -> Result<()> {
+fn drawing(report: &mut Report) -> Result<()> {
     for (width, height) in [(80, 24), (200, 50)] {
         let mut model = model(Size { width, height })?;
         let options = TerminalOptions {
@@ -84,6 +88,8 @@ fn drawing() -> Result<()> {
             "a picture of {width}x{height}: {micros:.0} us, at 30 a second {:.1} % of a core",
             micros * 30.0 / 1e4
         );
+        let name = format!("a frame of {width}×{height}");
+        report.add(Figure::lower(&name, "takes", micros, "µs"));
     }
     Ok(())
 }
@@ -219,7 +225,7 @@ impl Tape {
     }
 }
 
-fn paused(seconds: u64) -> Result<()> {
+fn paused(seconds: u64, report: &mut Report) -> Result<()> {
     for (name, args) in [
         ("with the bar", &["--start-paused"][..]),
         (
@@ -239,6 +245,12 @@ fn paused(seconds: u64) -> Result<()> {
         std::thread::sleep(Duration::from_secs(seconds));
         let share = (tape.cpu()? - before) / precise(seconds) * 100.0;
         println!("paused, {name}: {share:.2} % of a core");
+        report.add(Figure::lower(
+            &format!("paused, {name}"),
+            "of a core",
+            share,
+            "%",
+        ));
         tape.child.kill()?;
         tape.child.wait()?;
     }
@@ -246,7 +258,7 @@ fn paused(seconds: u64) -> Result<()> {
 }
 
 /// From the start of the process to the first message at a waiting subscriber.
-fn start() -> Result<()> {
+fn start(report: &mut Report) -> Result<()> {
     let endpoint = format!("tcp/{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?);
     let options = WireOptions {
         listen: vec![endpoint.clone()],
@@ -285,10 +297,11 @@ fn start() -> Result<()> {
     }
     let [with, without] = first.map(median);
     println!("start to first message: {with:.1} ms with the bar, {without:.1} ms without");
+    compared(report, "start to first message", [with, without], "ms");
     Ok(())
 }
 
-fn lateness(seconds: u64) -> Result<()> {
+fn lateness(seconds: u64, report: &mut Report) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * 1000, 1000)?;
@@ -320,7 +333,16 @@ fn lateness(seconds: u64) -> Result<()> {
         "lateness p99: {with_p99:.1} us with the bar, {p99:.1} us without, ratio {:.2}",
         with_p99 / p99
     );
+    let name = "lateness of 1,000 messages a second";
+    compared(report, &format!("{name}, p50"), [with_p50, p50], "µs");
+    compared(report, &format!("{name}, p99"), [with_p99, p99], "µs");
     Ok(())
+}
+
+fn compared(report: &mut Report, name: &str, [with, without]: [f64; 2], unit: &str) {
+    let figure = Figure::lower(name, "with the bar", with, unit);
+    report.add(figure.against("limit: without the bar", without));
+    report.add(Figure::compared(name, "without", without, unit));
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {

@@ -7,6 +7,9 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 #[cfg(target_os = "linux")]
+mod report;
+
+#[cfg(target_os = "linux")]
 mod linux {
     #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
@@ -18,6 +21,8 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use bagplay::ci::settle::{How, Processes, Settler, Settling, ThreadSet};
+
+    use crate::report::{Figure, Report};
 
     type Failure = Box<dyn Error>;
 
@@ -33,11 +38,14 @@ mod linux {
         }
         // As the thread of the player does: pauses end on time.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        let mut report = Report::begin("settle");
         let mut worker = Worker::start()?;
         let processes = Processes::Tree(vec![worker.child.id()]);
-        looks(&processes)?;
-        idle(Settler::new(processes.clone(), &[])?, &mut worker)?;
-        computing(Settler::new(processes, &[])?, &mut worker)
+        looks(&processes, &mut report)?;
+        let settler = || Settler::new(processes.clone(), &[]);
+        idle(settler()?, &mut worker, &mut report)?;
+        computing(settler()?, &mut worker, &mut report)?;
+        Ok(report.write()?)
     }
 
     struct Worker {
@@ -95,7 +103,7 @@ mod linux {
         Ok(())
     }
 
-    fn looks(processes: &Processes) -> Result<(), Failure> {
+    fn looks(processes: &Processes, report: &mut Report) -> Result<(), Failure> {
         let mut set = ThreadSet::new(processes.clone(), &[])?;
         let mut settling = Settling::new();
         settling.mark(&set.look_for_mark(&settling)?);
@@ -109,12 +117,12 @@ mod linux {
                 let look = set.look(how, &settling)?;
                 takes.push(look.ended.saturating_sub(look.began));
             }
-            row(&format!("a look at {name}"), &mut takes);
+            row(&format!("a look at {name}"), &mut takes, report);
         }
         Ok(())
     }
 
-    fn idle(mut settler: Settler, worker: &mut Worker) -> Result<(), Failure> {
+    fn idle(mut settler: Settler, worker: &mut Worker, report: &mut Report) -> Result<(), Failure> {
         let (mut marks, mut nothing, mut messages) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..2_000 {
             let began = Instant::now();
@@ -125,9 +133,13 @@ mod linux {
             worker.send(0)?;
             messages.push(settler.settle(LIMIT)?.took);
         }
-        row("a mark", &mut marks);
-        row("settling when nothing was sent", &mut nothing);
-        row("settling after a message that takes no time", &mut messages);
+        row("a mark", &mut marks, report);
+        row("settling when nothing was sent", &mut nothing, report);
+        row(
+            "settling after a message that takes no time",
+            &mut messages,
+            report,
+        );
         let began = Instant::now();
         for _ in 0..CYCLES {
             // The clock, then the message.
@@ -138,14 +150,17 @@ mod linux {
             }
         }
         let per_second = f64::from(CYCLES) / began.elapsed().as_secs_f64();
-        println!(
-            "{:<45} {per_second:>9.0} a second",
-            "cycles of clock, settling, message, settling"
-        );
+        let name = "cycles of clock, settling, message, settling";
+        println!("{name:<45} {per_second:>9.0} a second");
+        report.add(Figure::higher(name, "a second", per_second, "1/s"));
         Ok(())
     }
 
-    fn computing(mut settler: Settler, worker: &mut Worker) -> Result<(), Failure> {
+    fn computing(
+        mut settler: Settler,
+        worker: &mut Worker,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
         for (millis, times) in [(1, 500), (3, 300), (100, 20), (3_000, 1)] {
             let (mut late, mut looks) = (Vec::new(), 0);
             let (began, used) = (Instant::now(), processor_time()?);
@@ -161,10 +176,9 @@ mod linux {
             }
             let used = processor_time()?.saturating_sub(used).as_secs_f64();
             let share = 100.0 * used / began.elapsed().as_secs_f64();
-            row(
-                &format!("settled after one that takes {millis} ms, later"),
-                &mut late,
-            );
+            let name = format!("settled after one that takes {millis} ms, later");
+            row(&name, &mut late, report);
+            report.add(Figure::lower(&name, "of a processor", share, "%"));
             println!(
                 "{:>45} {} looks each, {share:.1} % of a processor",
                 "",
@@ -181,7 +195,7 @@ mod linux {
         Ok(Duration::from_nanos(nanos.parse()?))
     }
 
-    fn row(name: &str, takes: &mut [Duration]) {
+    fn row(name: &str, takes: &mut [Duration], report: &mut Report) {
         takes.sort_unstable();
         let micros = |index: usize| takes[index].as_secs_f64() * 1e6;
         let (half, most) = (takes.len() / 2, takes.len() * 99 / 100);
@@ -190,6 +204,8 @@ mod linux {
             micros(half),
             micros(most)
         );
+        report.add(Figure::lower(name, "p50", micros(half), "µs"));
+        report.add(Figure::lower(name, "p99", micros(most), "µs"));
     }
 }
 

@@ -7,6 +7,8 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 #![expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
 
+mod report;
+
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,12 +19,17 @@ use bagplay::clock::{
     TestClock, Timer, Timers,
 };
 use bagplay::time::{Duration, Speed, Time};
+use report::{Figure, Report};
 
 const CALLS: u32 = 1_000_000;
 const TURNS: usize = 9;
 const READERS: usize = 8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut calls = Calls {
+        report: Report::begin("time"),
+        limit: None,
+    };
     println!("{:<42} {:>8} {:>12}", "ns a call", "alone", "8 threads");
     let (held, held_writer) = Clock::ros(Fallback::Zero);
     held_writer.set(Time::from_nanos(1));
@@ -34,19 +41,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     moving_writer.activate();
     let (inactive, _inactive_writer) = Clock::ros(Fallback::Zero);
     let steady = Clock::steady();
-    row("Instant::now()", || {
+    calls.row("Instant::now()", || {
         black_box(Instant::now());
     });
-    row("ROS clock, active", || {
+    calls.row("ROS clock, active", || {
         black_box(held.now());
     });
-    row("ROS clock, extrapolating", || {
+    calls.row("ROS clock, extrapolating", || {
         black_box(moving.now());
     });
-    row("ROS clock, inactive (system time)", || {
+    calls.row("ROS clock, inactive (system time)", || {
         black_box(inactive.now());
     });
-    row("steady clock", || {
+    calls.row("steady clock", || {
         black_box(steady.now());
     });
     let is_over = AtomicBool::new(false);
@@ -60,12 +67,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
             }
         });
-        row("ROS clock, active, ticks at 1 kHz", || {
+        calls.row("ROS clock, active, ticks at 1 kHz", || {
             black_box(held.now());
         });
         is_over.store(true, Ordering::Relaxed);
     });
 
+    let mut report = calls.report;
     println!("\n{:<42} {:>8}", "ns a tick", "");
     let mut tick = 10_000_000;
     let mut ticks = |name: &str| {
@@ -73,7 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             tick += 1;
             held_writer.set(Time::from_nanos(tick));
         });
-        println!("{name:<42} {cost:>8.1}");
+        single(&mut report, name, "a tick", cost);
     };
     ticks("nobody waits");
     let handle = held.on_jump(
@@ -85,13 +93,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect::<Result<_, _>>()?;
     ticks("1,000 timers, a handler of backward jumps");
     drop((timers, handle));
-    waiting()
+    waiting(&mut report)?;
+    Ok(report.write()?)
 }
 
 /// Ticks with waiting timers and threads, each on a clock of its own.
-fn waiting() -> Result<(), Box<dyn std::error::Error>> {
+fn waiting(report: &mut Report) -> Result<(), Box<dyn std::error::Error>> {
     let start = Time::from_nanos(1);
-    let row = |name: &str, cost: f64| println!("{name:<42} {cost:>8.1}");
+    let mut row = |name: &str, cost: f64| single(report, name, "a tick", cost);
     let timers = |clock: &Clock, count, period| -> Result<Vec<Timer>, InvalidPeriod> {
         (0..count).map(|_| Timer::new(clock, period)).collect()
     };
@@ -145,13 +154,35 @@ fn waiting() -> Result<(), Box<dyn std::error::Error>> {
     let call = alone(100_000, || {
         black_box(timer.call().ok());
     });
-    row("Timer::call", call);
+    single(report, "Timer::call", "a call", call);
     Ok(())
 }
 
-fn row(name: &str, call: impl Fn() + Sync) {
-    let (alone, together) = (alone(CALLS, &call), together(&call));
-    println!("{name:<42} {alone:>8.1} {together:>12.1}");
+/// The rows of clocks; the first is the limit of the others.
+struct Calls {
+    report: Report,
+    limit: Option<[f64; 2]>,
+}
+
+impl Calls {
+    fn row(&mut self, name: &str, call: impl Fn() + Sync) {
+        let figures = [alone(CALLS, &call), together(&call)];
+        let [alone, together] = figures;
+        println!("{name:<42} {alone:>8.1} {together:>12.1}");
+        for (at, column) in ["alone", "8 threads"].into_iter().enumerate() {
+            let figure = Figure::lower(name, column, figures[at], "ns");
+            self.report.add(match self.limit {
+                Some(limit) => figure.against("limit: Instant::now()", limit[at]),
+                None => Figure::compared(name, column, figures[at], "ns"),
+            });
+        }
+        self.limit.get_or_insert(figures);
+    }
+}
+
+fn single(report: &mut Report, name: &str, column: &str, nanos: f64) {
+    println!("{name:<42} {nanos:>8.1}");
+    report.add(Figure::lower(name, column, nanos, "ns"));
 }
 
 fn alone(calls: u32, mut call: impl FnMut()) -> f64 {

@@ -8,6 +8,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod report;
+
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +20,7 @@ use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::player::{Options, Pace, Player, Source};
 use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
+use report::{Figure, Report, Series};
 use rustix::time::{ClockId, clock_gettime};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
@@ -51,6 +54,12 @@ fn main() -> Result<(), Failure> {
         .collect();
     let is_chosen =
         |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
+    let mut report = Report::begin(if chosen.is_empty() {
+        "unpaced"
+    } else {
+        "unpaced-part"
+    });
+    let mut by_size = [Vec::new(), Vec::new()];
     for (name, messages, size, chunk) in RECORDINGS {
         if !is_chosen(name) {
             continue;
@@ -77,8 +86,35 @@ fn main() -> Result<(), Failure> {
             spent[1],
             spent[0] / spent[1]
         );
+        let [bare, player] = rates;
+        report.add(Figure::compared(name, "put loop", bare, "msg/s"));
+        report
+            .add(Figure::higher(name, "player", player, "msg/s").against("limit: put loop", bare));
+        let [bare, player] = spent;
+        report.add(Figure::compared(
+            name,
+            "thread of the put loop",
+            bare,
+            "µs/msg",
+        ));
+        report.add(
+            Figure::lower(name, "thread of the player", player, "µs/msg")
+                .against("limit: put loop", bare),
+        );
+        report.add(Figure::lower(name, "lost", count(lost), "messages"));
+        for (points, rate) in by_size.iter_mut().zip(rates) {
+            points.push([count(size as u64), rate]);
+        }
     }
-    Ok(())
+    for (name, points) in ["put loop", "player"].into_iter().zip(by_size) {
+        report.draw(Series::new("throughput", name, points));
+    }
+    Ok(report.write()?)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+fn count(number: u64) -> f64 {
+    number as f64
 }
 
 /// What was measured in one turn.

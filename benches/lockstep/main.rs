@@ -11,12 +11,15 @@
 
 mod driver;
 mod node;
+#[path = "../report/mod.rs"]
+mod report;
 mod turn;
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use report::{Figure, Report};
 use turn::{Figures, Turn, Way};
 
 fn main() -> Result<()> {
@@ -41,16 +44,31 @@ fn main() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let bag = dir.path().join("bag.mcap");
     if std::env::args().any(|arg| arg == "recorded") {
-        return recording(rounds, &bag);
+        let mut report = Report::begin("lockstep-recorded");
+        recording(rounds, &bag, &mut report)?;
+        return Ok(report.write()?);
     }
-    for size in [200, 10_000, 1_000_000] {
-        compare(rounds, size, &bag)?;
+    let mut report = Report::begin("lockstep");
+    for (size, name) in [(200, "200 B"), (10_000, "10 kB"), (1_000_000, "1 MB")] {
+        compare(rounds, size, &bag, &mut |row, rate, reference| {
+            let Some((what, value, ratio)) = reference else {
+                return report.add(Figure::compared(row, name, rate, "1/s"));
+            };
+            let figure = Figure::higher(row, name, rate, "1/s");
+            report.add(figure.against_by_ratio(&format!("limit: {what}"), value, ratio));
+        })?;
     }
-    waiting(rounds, &bag)
+    waiting(rounds, &bag, &mut report)?;
+    Ok(report.write()?)
 }
 
 /// All ways with messages of this size, each with the first one as its measure.
-fn compare(rounds: usize, size: usize, bag: &Path) -> Result<()> {
+fn compare(
+    rounds: usize,
+    size: usize,
+    bag: &Path,
+    add: &mut impl FnMut(&str, f64, Option<(&str, f64, f64)>),
+) -> Result<()> {
     let bare = Turn {
         way: Way::Bare,
         cycles: if size > 100_000 { 1_000 } else { 5_000 },
@@ -104,15 +122,18 @@ fn compare(rounds: usize, size: usize, bag: &Path) -> Result<()> {
             figures.push(turn.run(bag)?);
         }
     }
-    for ((name, _), of) in turns.iter().zip(&figures) {
+    let rate_of = |of: &[Figures]| median(of.iter().map(|it| it.per_second));
+    let limit = (turns[0].0, rate_of(&figures[0]));
+    for (at, ((name, _), of)) in turns.iter().zip(&figures).enumerate() {
         let ratios = of
             .iter()
             .zip(&figures[0])
             .map(|(a, b)| a.per_second / b.per_second);
+        let (rate, ratio) = (rate_of(of), median(ratios));
+        let reference = (limit.0, limit.1, ratio);
+        add(name, rate, Some(reference).filter(|_| at > 0));
         println!(
-            "{name:<40}{:>8.0}{:>7.2}{:>7.2}{:>5}",
-            median(of.iter().map(|it| it.per_second)),
-            median(ratios),
+            "{name:<40}{rate:>8.0}{ratio:>7.2}{:>7.2}{:>5}",
             median(of.iter().map(|it| it.share)),
             of[0].threads,
         );
@@ -132,7 +153,7 @@ fn compare(rounds: usize, size: usize, bag: &Path) -> Result<()> {
 }
 
 /// What it costs to record the answers. The order of the two turns changes from round to round.
-fn recording(rounds: usize, bag: &Path) -> Result<()> {
+fn recording(rounds: usize, bag: &Path, report: &mut Report) -> Result<()> {
     println!("cycles a second, recorded to not recorded: median and quartiles of {rounds} rounds");
     for (way, size) in [
         (Way::Gated, 200),
@@ -176,12 +197,16 @@ fn recording(rounds: usize, bag: &Path) -> Result<()> {
             at(1),
             at(3)
         );
+        let row = format!("{way:?}, {size} bytes");
+        for (column, quarter) in [("median", 2), ("lower quartile", 1), ("upper quartile", 3)] {
+            report.add(Figure::higher(&row, column, at(quarter), "×"));
+        }
     }
     Ok(())
 }
 
 /// How much of a processor is used while a node computes.
-fn waiting(rounds: usize, bag: &Path) -> Result<()> {
+fn waiting(rounds: usize, bag: &Path, report: &mut Report) -> Result<()> {
     println!(
         "in lockstep with a node that computes: cycles a second, time lost for each, processors"
     );
@@ -206,6 +231,10 @@ fn waiting(rounds: usize, bag: &Path) -> Result<()> {
             "{:<40}{rate:>8.0}{lost:>7.2} ms{share:>7.3}",
             format!("{millis} ms")
         );
+        let row = format!("a node that computes for {millis} ms");
+        report.add(Figure::higher(&row, "cycles", rate, "1/s"));
+        report.add(Figure::lower(&row, "lost for each", lost, "ms"));
+        report.add(Figure::lower(&row, "of a processor", share * 100.0, "%"));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ mod decode;
 mod docs;
 mod house;
 mod machine;
+mod performance;
 #[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty;
 mod support;

@@ -11,8 +11,11 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 #![expect(clippy::cast_precision_loss, reason = "prints rates")]
 
+mod recording;
+#[path = "../report/mod.rs"]
+mod report;
+
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,12 +25,14 @@ use bagplay::bag::{Bag, CueAt, CuePoll, Cued, Cues, Direction, Selection, StartA
 use bagplay::cli::Findings;
 use bagplay::time::{Time, TimeRange};
 use crossbeam_channel::{Receiver, bounded};
-use mcap::records::{MessageHeader, op};
-use mcap::{Compression, WriteOptions, Writer};
+use mcap::records::op;
+use recording::{Noise, write};
+use report::{Figure, Report};
 
 const SEEKS: usize = 300;
 
 fn main() -> Result<()> {
+    let mut report = Report::begin("cursor");
     let sizes: Vec<u64> = std::env::args()
         .filter_map(|arg| arg.parse().ok())
         .collect();
@@ -49,10 +54,15 @@ fn main() -> Result<()> {
                 File::open(&path)?.metadata()?.len() / 1_000_000,
                 path.to_string_lossy()
             );
+            let row = format!("{megabytes} MB");
+            let mut of_file = |figure: Figure| report.add(figure);
             if is_indexed {
-                measure(&path)?;
+                measure(&path, &row, &mut of_file)?;
+                medians.push(jumps(&path, &row, &mut of_file)?);
+            } else {
+                let row = format!("{row}, without message indexes");
+                medians.push(jumps(&path, &row, &mut of_file)?);
             }
-            medians.push(jumps(&path)?);
             std::fs::remove_file(path)?;
         }
     }
@@ -60,91 +70,28 @@ fn main() -> Result<()> {
         if let (Some(first), Some(last)) = (medians.first(), medians.last()) {
             let ratio = last / first;
             println!("jumps {kind} message indexes, last size to first: {ratio:.2}");
+            let row = format!("jumps {kind} message indexes");
+            report.add(Figure::lower(&row, "last size to first", ratio, "×"));
         }
     }
-    missing_parts()?;
-    Ok(())
+    missing_parts(&mut report)?;
+    Ok(report.write()?)
 }
 
-/// A small fast random number generator: the same file every time.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-}
-
-/// 30 Hz images of 1 MB with three noisy bits a byte, 200 Hz of 320 bytes, 100 Hz of 100 bytes, and latched ones that
-/// repeat 10 times a second.
-fn write(path: &Path, bytes: u64, is_indexed: bool) -> Result<()> {
-    let compression = match std::env::var("BAGPLAY_BENCH_COMPRESSION").as_deref() {
-        Ok("lz4") => Some(Compression::Lz4),
-        Ok("none") => None,
-        Ok("zstd") | Err(_) => Some(Compression::Zstd),
-        Ok(other) => bail!("unknown compression {other}"),
-    };
-    let options = WriteOptions::new().compression(compression);
-    let options = options.chunk_size(Some(768 << 10)).profile("ros2");
-    let options = options.emit_message_indexes(is_indexed);
-    let mut writer = Writer::with_options(BufWriter::new(File::create(path)?), options)?;
-    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
-    let mut channel = |name| writer.add_channel(schema, name, "cdr", &[].into());
-    let (image, imu, tf) = (channel("/image")?, channel("/imu")?, channel("/tf")?);
-    let latched = channel("/tf_static")?;
-    let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
-    let image_data: Vec<u8> = (0..1_040_000 / 8)
-        .flat_map(|_| (noise.next() & 0x0707_0707_0707_0707).to_le_bytes())
-        .collect();
-    let mut raw = 0;
-    for tick in 0_u64.. {
-        let mut put = |id, sizes: std::ops::Range<usize>| -> Result<()> {
-            let header = MessageHeader {
-                channel_id: id,
-                sequence: 0,
-                log_time: tick * 5_000_000,
-                publish_time: tick * 5_000_000,
-            };
-            let data = image_data
-                .get(sizes)
-                .context("sizes are below the image's")?;
-            raw += data.len() as u64;
-            Ok(writer.write_to_known_channel(&header, data)?)
-        };
-        put(imu, 0..320)?;
-        if tick % 2 == 0 {
-            put(tf, 0..100)?;
-        }
-        if tick % 20 == 0 {
-            put(latched, 0..400)?;
-        }
-        if tick % 7 == 0 {
-            let from = usize::try_from(tick % 1000)?;
-            put(image, from..image_data.len())?;
-        }
-        // An estimate: three of eight bits of the images are noise.
-        let file = if compression.is_some() { raw / 2 } else { raw };
-        if file > bytes {
-            break;
-        }
-    }
-    writer.finish()?;
-    Ok(())
-}
-
-fn measure(path: &Path) -> Result<()> {
+fn measure(path: &Path, row: &str, add: &mut impl FnMut(Figure)) -> Result<()> {
     let started = Instant::now();
     let bag = Bag::open(&[path])?;
-    println!(
-        "  open {:.2} ms, {} chunks",
-        millis(started),
-        bag.files()[0].chunks
-    );
+    let opened = millis(started);
+    println!("  open {opened:.2} ms, {} chunks", bag.files()[0].chunks);
+    add(Figure::lower(row, "open", opened, "ms"));
 
     let bare = decompress(path)?;
+    add(Figure::compared(row, "decompression", bare, "MB/s"));
+    let mut rate = |what: &str, bytes, started| {
+        let rate = report(what, bytes, started, bare);
+        let figure = Figure::higher(row, what, rate, "MB/s");
+        add(figure.against("limit: decompression", bare));
+    };
     let all = Selection::all(&bag);
     for direction in [Direction::Forward, Direction::Reverse] {
         let from = match direction {
@@ -159,10 +106,10 @@ fn measure(path: &Path) -> Result<()> {
                 .payload
                 .len();
         }
-        report(&format!("cursor {direction:?}"), walked, started, bare);
+        rate(&format!("cursor {direction:?}"), walked, started);
         let started = Instant::now();
         let cued = cue(&bag, from, direction)?;
-        report(&format!("cue {direction:?}"), cued, started, bare);
+        rate(&format!("cue {direction:?}"), cued, started);
     }
 
     let range = bag.range().context("there are messages")?;
@@ -181,16 +128,15 @@ fn measure(path: &Path) -> Result<()> {
             .map_err(|it| anyhow::anyhow!("{it}"))?;
     }
     times.sort_by(f64::total_cmp);
-    println!(
-        "  seek p50 {:.2} ms, p99 {:.2} ms",
-        times[SEEKS / 2],
-        times[SEEKS * 99 / 100]
-    );
+    let (p50, p99) = (times[SEEKS / 2], times[SEEKS * 99 / 100]);
+    println!("  seek p50 {p50:.2} ms, p99 {p99:.2} ms");
+    add(Figure::lower(row, "seek p50", p50, "ms"));
+    add(Figure::lower(row, "seek p99", p99, "ms"));
     Ok(())
 }
 
 /// Jumps to random places as the player does, until the first message: the median in milliseconds.
-fn jumps(path: &Path) -> Result<f64> {
+fn jumps(path: &Path, row: &str, add: &mut impl FnMut(Figure)) -> Result<f64> {
     let (mut immediate, span) = jumper(path)?;
     let first = immediate(span - 1)?.millis;
     drop(immediate);
@@ -213,6 +159,15 @@ fn jumps(path: &Path) -> Result<f64> {
         "  jump with latched topics: first to the end {first:.1} ms at once, {prepared:.1} ms after the look-up in the \
          background ({learned:.0} ms), then p50 {p50:.2} ms, p99 {p99:.2} ms"
     );
+    for (column, millis) in [
+        ("first jump at once", first),
+        ("first jump after the look-up", prepared),
+        ("the look-up takes", learned),
+        ("later jumps p50", p50),
+        ("later jumps p99", p99),
+    ] {
+        add(Figure::lower(row, column, millis, "ms"));
+    }
     Ok(p50)
 }
 
@@ -335,12 +290,13 @@ fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
     }
 }
 
-fn report(what: &str, bytes: usize, started: Instant, bare: f64) {
+fn report(what: &str, bytes: usize, started: Instant, bare: f64) -> f64 {
     let rate = bytes as f64 / 1e6 / started.elapsed().as_secs_f64();
     println!(
         "  {what} {rate:.0} MB/s, {:.2} of decompression",
         rate / bare
     );
+    rate
 }
 
 fn millis(started: Instant) -> f64 {
@@ -349,7 +305,7 @@ fn millis(started: Instant) -> f64 {
 
 /// Opens directories whose `metadata.yaml` lists many parts, of which only the first is there, and folds the damage
 /// into findings.
-fn missing_parts() -> Result<()> {
+fn missing_parts(report: &mut Report) -> Result<()> {
     let mut each = Vec::new();
     for parts in [2_000, 20_000] {
         let dir = tempfile::tempdir()?;
@@ -368,6 +324,8 @@ fn missing_parts() -> Result<()> {
             bail!("{} findings of {parts} parts", findings.total());
         }
         println!("open with {parts} parts, all but one missing: {spent:.1} ms");
+        let row = format!("{parts} parts, all but one missing");
+        report.add(Figure::lower(&row, "open", spent, "ms"));
         each.push(spent / parts as f64);
     }
     if let [few, many] = each[..] {

@@ -11,67 +11,37 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
+mod clients;
+#[path = "../recording/mod.rs"]
 mod recording;
+#[path = "../report/mod.rs"]
+mod report;
+mod seconds;
 
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bagplay::bag::{Bag, Cues, Message, Selection, TopicId};
-use bagplay::output::{Delivery, Null, Occasion, Output};
-use bagplay::player::{ClockOptions, Intent, Options, Player, Source, Transport};
-use bagplay::time::{self, Ros, Segment, Time, TimeRange};
-use bagplay::wire::{
-    ClockOptions as Served, FoundPlayer, Played, PlayerClient, ServedPlayer, Session, WireOptions,
-};
+use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::player::{ClockOptions, Options, Player, Source, Transport};
+use bagplay::time::{self, Ros, Segment, Time};
+use bagplay::wire::{ClockOptions as Served, Played, ServedPlayer, Session, WireOptions};
+use report::{Figure, Report};
+use seconds::{Kind, OVER, Second};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
 const HZ: u64 = 1_000;
-const CLIENTS: u64 = 8;
-/// Calls of one client a second.
-const CALLS: u64 = 1_000 / CLIENTS;
-/// The value of the second after the end.
-const OVER: u64 = u64::MAX;
 /// The argument of the process of the clients; the endpoint of the router follows.
 const AS_CLIENTS: &str = "--clients-of";
 /// The argument with which the two processes share no processor.
 const PINNED: &str = "pinned";
-/// The node of the player that is called for comparison.
-const OTHER: &str = "other";
 /// The start of each second that is left out: clients learn of it a moment later.
 const BLURRED: Duration = Duration::from_millis(50);
-
-/// What is called in a second of the recording.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Nothing,
-    Other,
-    Player,
-}
-
-impl Kind {
-    fn of(second: u64) -> Self {
-        match second % 3 {
-            0 => Self::Nothing,
-            1 => Self::Other,
-            _ => Self::Player,
-        }
-    }
-}
-
-/// The second of the recording that is played.
-#[derive(Default)]
-struct Second(AtomicU64);
-
-impl Second {
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// An output that measures when each message is given to it.
 struct Timed<'a, O> {
@@ -114,13 +84,18 @@ impl<O: Output> Output for Timed<'_, O> {
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some(AS_CLIENTS) {
-        return clients(&arguments.next().ok_or("no endpoint")?);
+        return clients::run(&arguments.next().ok_or("no endpoint")?);
     }
     let is_pinned = std::env::args().any(|arg| arg == PINNED);
     let seconds: u64 = std::env::args()
         .skip(1)
         .find_map(|arg| arg.parse().ok())
         .unwrap_or(32);
+    let mut report = Report::begin(if is_pinned {
+        "services-pinned"
+    } else {
+        "services"
+    });
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * HZ, HZ).map_err(|error| error.to_string())?;
@@ -144,15 +119,29 @@ fn main() -> Result<(), Failure> {
     for (name, base) in [("none", nothing), ("another player", other)] {
         println!(
             "p99, calls of this player by {name}: {:.2} (all messages), {:.2} (median of seconds)",
-            player.0 / base.0,
-            player.1 / base.1
+            player[1] / base[1],
+            player[3] / base[3]
         );
     }
+    let columns = ["p50", "p99", "max", "median of p99"];
+    for (at, column) in columns.into_iter().enumerate() {
+        let row = "calls of this player";
+        let figure = Figure::lower(row, column, player[at], "µs");
+        report.add(Figure::compared("no calls", column, nothing[at], "µs"));
+        report.add(Figure::compared(
+            "calls of another player",
+            column,
+            other[at],
+            "µs",
+        ));
+        report.add(figure.against("limit: calls of another player", other[at]));
+    }
+    report.write()?;
     Ok(())
 }
 
-/// Prints the figures of all seconds of one kind; returns the p99 of all their messages, and the median of their p99s.
-fn show(name: &str, seconds: &[Vec<i64>]) -> (f64, f64) {
+/// Prints the figures of all seconds of one kind: p50, p99 and maximum of all their messages, and the median of their p99s.
+fn show(name: &str, seconds: &[Vec<i64>]) -> [f64; 4] {
     let mut of_each: Vec<f64> = seconds
         .iter()
         .cloned()
@@ -161,13 +150,9 @@ fn show(name: &str, seconds: &[Vec<i64>]) -> (f64, f64) {
     of_each.sort_by(f64::total_cmp);
     let median = of_each.get(of_each.len() / 2).copied().unwrap_or(f64::NAN);
     let all: Vec<i64> = seconds.concat();
-    let p99 = quantile(all.clone(), 99);
-    println!(
-        "{name:<28} {:>8.2} {p99:>8.2} {:>9.2} {median:>14.2}",
-        quantile(all.clone(), 50),
-        quantile(all, 100),
-    );
-    (p99, median)
+    let [p50, p99, max] = [50, 99, 100].map(|percent| quantile(all.clone(), percent));
+    println!("{name:<28} {p50:>8.2} {p99:>8.2} {max:>9.2} {median:>14.2}");
+    [p50, p99, max, median]
 }
 
 /// In microseconds.
@@ -287,106 +272,4 @@ fn part(clients: u32) -> Result<(), Failure> {
 #[cfg(not(target_os = "linux"))]
 fn part(_: u32) -> Result<(), Failure> {
     Err("pinned needs Linux".into())
-}
-
-/// The process of the clients: what they are to do comes in as the number of the second.
-fn clients(endpoint: &str) -> Result<(), Failure> {
-    let other = open(endpoint, OTHER)?;
-    let player = Player::new();
-    let recording = TimeRange::between(Time::from_secs(1), Time::from_secs(1_000));
-    let served = ServedPlayer {
-        recording,
-        shift: time::Duration::ZERO,
-        topics: Vec::new(),
-    };
-    let services = other.serve_player(&player.transport(), served)?;
-    let paused = Options {
-        intent: Intent::Pause,
-        ..Options::new(recording)
-    };
-    let transport = player.transport();
-    let running = player.start(paused, Source::empty(), Null)?;
-    let sessions: Vec<Session> = (0..CLIENTS)
-        .map(|number| open(endpoint, &format!("client_{number}")))
-        .collect::<Result<_, _>>()?;
-    for session in &sessions {
-        while session.players().len() < 2 {
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-    println!("ready");
-    let second = Second::default();
-    let mut responses = thread::scope(|scope| -> Result<Vec<Duration>, Failure> {
-        let calling: Vec<_> = sessions
-            .iter()
-            .map(|session| scope.spawn(|| call(session, &second)))
-            .collect();
-        for line in std::io::stdin().lines() {
-            second.0.store(line?.parse()?, Ordering::Relaxed);
-        }
-        // The pipe is closed early only if the other process has failed.
-        second.0.store(OVER, Ordering::Relaxed);
-        let mut all = Vec::new();
-        for client in calling {
-            all.extend(client.join().map_err(|_| "a client panicked")??);
-        }
-        Ok(all)
-    })?;
-    responses.sort_unstable();
-    let at = |share: usize| responses.get(responses.len() * share / 100);
-    println!(
-        "{} calls of this player, each takes p50 {:?}, p99 {:?}",
-        responses.len(),
-        at(50),
-        at(99)
-    );
-    transport.send(bagplay::player::Command::Stop)?;
-    drop(services);
-    running.join()?;
-    Ok(())
-}
-
-fn open(endpoint: &str, name: &str) -> Result<Session, Failure> {
-    let options = WireOptions {
-        node_name: name.to_owned(),
-        connect: vec![endpoint.to_owned()],
-        ..WireOptions::default()
-    };
-    Ok(Session::open(&options, |_| {})?)
-}
-
-/// Calls services in turns, on a grid, of the player that is to be called in this second, until the run is over. Returns
-/// how long the calls of the player took that is measured.
-fn call(session: &Session, second: &Second) -> Result<Vec<Duration>, Failure> {
-    let players = session.players();
-    let client = |is_other| -> Result<_, Failure> {
-        let is_it = |player: &&FoundPlayer| (player.node == format!("/{OTHER}")) == is_other;
-        let player = players.iter().find(is_it).ok_or("a player is missing")?;
-        let patience = Duration::from_secs(10);
-        Ok(PlayerClient::new(session, player.clone(), patience))
-    };
-    let (player, other) = (client(false)?, client(true)?);
-    let mut responses = Vec::new();
-    let began = Instant::now();
-    for turn in 0_u64.. {
-        let due = began + Duration::from_secs(1) * u32::try_from(turn)? / u32::try_from(CALLS)?;
-        thread::sleep(due.saturating_duration_since(Instant::now()));
-        let (kind, asked) = (Kind::of(second.get()), Instant::now());
-        let called = match kind {
-            _ if second.get() == OVER => break,
-            Kind::Nothing => continue,
-            Kind::Other => &other,
-            Kind::Player => &player,
-        };
-        match turn % 4 {
-            0 => drop(called.is_paused()?),
-            1 => drop(called.rate()?),
-            2 => called.set_rate(1.0)?,
-            _ => called.resume()?,
-        }
-        if kind == Kind::Player {
-            responses.push(asked.elapsed());
-        }
-    }
-    Ok(responses)
 }
