@@ -99,6 +99,7 @@ impl Cues {
             bag: self.bag.clone(),
             last: None,
             last_time: None,
+            has_begun: false,
             progress: Arc::clone(&progress),
             batch: Vec::with_capacity(BATCH),
             batches: Some(send),

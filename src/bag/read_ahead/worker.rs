@@ -126,6 +126,8 @@ pub(crate) struct Feed {
     pub(crate) last: Option<Key>,
     /// The time of the last message read, refills not counted.
     pub(crate) last_time: Option<Time<Ros>>,
+    /// Whether messages have been handed over.
+    pub(crate) has_begun: bool,
     pub(crate) progress: Arc<CueProgress>,
     pub(crate) batch: Vec<Cued>,
     /// `None` only during the drop.
@@ -138,7 +140,8 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Queues an item; hands it over at once if the receiver has none. False if the cue is gone.
+    /// Queues an item; hands it over at once if the receiver has none, but the first messages together. False if the cue is
+    /// gone.
     fn send(&mut self, item: Cued) -> bool {
         if let Cued::Message(message) | Cued::Refill(message) = &item {
             self.last = Some(message.key);
@@ -146,8 +149,12 @@ impl Feed {
         if let Cued::Message(message) = &item {
             self.last_time = Some(message.key.time);
         }
+        // A receiver that begins to play with one message would have to stop at the next one. What is in the same chunk takes
+        // no time.
+        let is_whole = self.has_begun || !matches!(item, Cued::Message(_));
         self.batch.push(item);
-        let is_wanted = self.batch.len() >= BATCH || self.is_hungry.load(Ordering::SeqCst);
+        let is_wanted =
+            self.batch.len() >= BATCH || (is_whole && self.is_hungry.load(Ordering::SeqCst));
         !is_wanted || self.flush()
     }
 
@@ -166,6 +173,7 @@ impl Feed {
         if self.batch.is_empty() {
             return true;
         }
+        self.has_begun |= self.last_time.is_some();
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
         let is_sent = match batches.try_send(batch) {
             Ok(()) => true,

@@ -10,6 +10,9 @@ use crate::time::{Duration, Steady, Time};
 /// The longest part of a wait that is spent spinning.
 const LONGEST_SPIN: Duration = Duration::from_micros(80);
 
+/// A thread that wakes up later than this waited for other work. To spin does not help then; it costs the thread its turn.
+const OTHERS_RAN: Duration = Duration::from_micros(400);
+
 /// One part in so many of the time may be spun by default: 2 %.
 const SHARE: i64 = 50;
 /// The most that is kept of what was not spun.
@@ -132,7 +135,13 @@ impl Waiter {
     /// The thread woke `late` after its alarm.
     fn learn(&mut self, late: Duration) {
         let off = late.saturating_sub(self.spin).as_nanos();
-        let step = if off > 0 { off / 4 } else { off / 32 };
+        let step = if late > OTHERS_RAN {
+            -self.spin.as_nanos() / 4
+        } else if off > 0 {
+            off / 4
+        } else {
+            off / 32
+        };
         self.spin = self
             .spin
             .saturating_add(Duration::from_nanos(step))
@@ -206,8 +215,13 @@ mod tests {
             waiter.learn(micros(70));
         }
         assert!(waiter.spin > micros(60), "{:?}", waiter.spin);
-        waiter.learn(Duration::from_secs(1));
+        waiter.learn(OTHERS_RAN);
         assert_eq!(waiter.spin, LONGEST_SPIN);
+        // Other work ran meanwhile: no spin of 80 µs would have been enough.
+        for _ in 0..20 {
+            waiter.learn(Duration::from_millis(4));
+        }
+        assert!(waiter.spin < micros(1), "{:?}", waiter.spin);
     }
 
     /// Spins before each of a thousand messages, as long as is allowed; returns how long each was.

@@ -14,6 +14,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::monitor::TopicCounts;
 use super::publisher::{LowPut, Stamped};
 use super::stalls::Stalls;
+use crate::bag::step_back;
 use crate::wire::error::WireError;
 
 /// From this size on a message is large: it fills a batch of zenoh.
@@ -92,6 +93,8 @@ impl Drop for BulkLane {
 }
 
 fn run(jobs: &Receiver<Job>, stalls: &Stalls) {
+    // The threads that carry small messages go first.
+    step_back();
     for job in jobs {
         match job {
             Job::Put(message) => put(message, stalls),

@@ -60,6 +60,30 @@ fn long(chunks: u64, each: u64, size: usize) -> Spec {
 }
 
 #[test]
+fn the_first_messages_are_handed_over_together() {
+    let bag = bag(&long(3, 200, 100).write());
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let (wake, woken) = waker();
+        let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 64 << 20, wake);
+        let mut cue = cues.start(whole(direction));
+        let mut is_there = false;
+        while !is_there {
+            match cue.poll() {
+                CuePoll::Item(_) => is_there = true,
+                CuePoll::Pending => woken.recv().unwrap(),
+                CuePoll::End => panic!("no messages"),
+            }
+        }
+        for n in 1..200 {
+            assert!(
+                matches!(cue.poll(), CuePoll::Item(_)),
+                "message {n}, {direction:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_cue_yields_the_messages_of_its_range_and_ends() {
     let bag = bag(&long(40, 30, 100).write());
     let (wake, woken) = waker();
