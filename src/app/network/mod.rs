@@ -8,6 +8,7 @@ mod subscribers;
 mod timeline;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{
@@ -34,6 +35,8 @@ pub(crate) use timeline::clock_words;
 
 /// How many events may wait for the main thread. Further ones are dropped; that happens only in a flood.
 const EVENTS: usize = 4096;
+/// How long a run waits for links to nodes that are there at the start.
+const ROUTE_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The path if there is no network: it is never lost.
 const PATH_TO_NOBODY: PathState = PathState {
@@ -192,6 +195,13 @@ impl Network {
         };
         let serve = |session: &Session| session.serve_player(transport, served);
         session.map(serve).transpose().map_err(failure)
+    }
+
+    /// Waits a moment for links to the nodes that are there, so that they get the first message.
+    pub(crate) fn wait_for_routes(&self) {
+        if let Some(monitor) = &self.monitor {
+            monitor.wait_for_routes(ROUTE_PATIENCE);
+        }
     }
 
     /// Whether messages of a topic have a subscriber. Without a network there are no subscribers to wait for.

@@ -67,6 +67,7 @@ pub(crate) fn run(
     let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player);
     let state = network.serve_state(args.clock.clock_state, &plan, &transport)?;
     let followed = Followed::of(&args.follow, &network, &plan, &transport)?;
+    network.wait_for_routes();
     let running = player
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")

@@ -3,12 +3,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::bag::TopicId;
 use crate::player::Count;
 use crate::ros::Qos;
 
 use crate::wire::dialect::interface::{Nodes, TopicSpec};
+use crate::wire::net::now::steady;
+
+/// How often is looked whether all routes are there.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The present state of one topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -155,6 +160,23 @@ impl Monitor {
             let subscriptions = self.nodes.subscriptions(&topic.name);
             topic.has_match.load(Ordering::Relaxed) && subscriptions != Some(0)
         })
+    }
+
+    /// Waits until there is a route to a subscriber of every topic that a node subscribes to, for `longest` at most. Links to
+    /// nodes that were there before this session are made one after the other; what is put before is lost to them.
+    pub fn wait_for_routes(&self, longest: Duration) {
+        let began = steady();
+        let is_routed = |topic: &Arc<TopicCounts>| {
+            let subscriptions = self.nodes.subscriptions(&topic.name).unwrap_or(0);
+            subscriptions == 0 || topic.has_match.load(Ordering::Relaxed)
+        };
+        while !self.topics.iter().all(is_routed) && steady().duration_since(began) < longest {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "subscriptions and routes change in several places, and each may be the last"
+            )]
+            std::thread::sleep(LOOK_EVERY);
+        }
     }
 
     fn counts(&self, id: TopicId) -> Option<&TopicCounts> {

@@ -11,10 +11,12 @@ use bagplay::wire::{Drained, Played};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 
+use crate::support::mcaps::{Files, Note, Spec};
 use crate::support::network::{
     CLOCK_HASH, CLOCK_KEY, Relay, STRING, STRING_HASH, free_endpoint, hearing, interrupt, node,
-    peer, router, start_player, subscribe, summary, take, token,
+    peer, router, start_player, start_player_of, subscribe, summary, take, token,
 };
+use crate::support::patience::PATIENCE;
 
 fn demo() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
@@ -266,4 +268,34 @@ fn playback_is_held_while_the_router_is_gone() {
         "{summary}"
     );
     second.close().wait().unwrap();
+}
+
+/// A node at a router of another process, then a player of a thousand messages a second: nothing is sent before the direct link
+/// to the node is there.
+#[test]
+fn a_node_that_was_there_first_gets_the_first_message() {
+    const MESSAGES: u64 = 100;
+    let note = |n| Note::new(0, n * 1_000_000, vec![0, 1, 0, 0, 1, 0, 0, 0, 0]);
+    let files = Files::of([&Spec::new(vec![(0..MESSAGES).map(note).collect()]).write()]);
+    let endpoint = free_endpoint();
+    let _router = node(
+        "\"router\"",
+        "",
+        &[("listen/endpoints", &format!("[{endpoint:?}]"))],
+    );
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/t0/**");
+    for round in 0..10 {
+        let topic = token(&node, "MS", "/t0", STRING, STRING_HASH);
+        let token = node.liveliness().declare_token(topic).wait().unwrap();
+        let args = ["--connect", &endpoint, "--no-tui", "--format", "json"];
+        summary(start_player_of(&files.paths[0], &args), 0);
+        let arrived: Vec<i64> = (0..MESSAGES)
+            .map_while(|_| samples.recv_timeout(PATIENCE).ok())
+            .map(|it| sequence(&it))
+            .collect();
+        assert_eq!(arrived.first(), Some(&1), "round {round}");
+        assert_eq!(arrived.len() as u64, MESSAGES, "round {round}");
+        drop(token);
+    }
 }
