@@ -167,7 +167,7 @@ impl Player {
                 Wait::Over => break,
             }
         }
-        out.finish();
+        transport.while_busy(wall.now(), || out.finish());
         requests.pass_on(&mut machine, wall);
         let status = machine.status();
         requests.answer(&mut machine, status);

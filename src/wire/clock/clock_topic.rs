@@ -294,12 +294,13 @@ impl Shared {
         let put = || self.in_line.put_with(payload, stamped);
         // Measures only this put, not the wait for the other thread.
         let (put, waited) = self.stalls.while_putting(put);
-        drop(only_put);
         // An error means that the session is closed; the player learns that from its messages.
         if put.is_ok() {
             self.counts.count_sent(bytes);
             self.stalls.put_took(&self.counts, waited);
         }
+        // Until here: only one thread may count at a time.
+        drop(only_put);
     }
 
     /// Puts the last value again while the player's thread is stuck in a put, and for new subscribers, until it is
