@@ -30,8 +30,10 @@ impl Write for Sparse {
         if bytes.len() < HOLE || bytes.iter().any(|byte| *byte != 0) {
             return self.file.write(bytes);
         }
-        self.file
-            .seek_relative(i64::try_from(bytes.len()).map_err(std::io::Error::other)?)?;
+        let size = i64::try_from(bytes.len()).map_err(std::io::Error::other)?;
+        let end = self.file.seek(SeekFrom::Current(size))?;
+        // The writer also seeks from the end of the file.
+        self.file.get_ref().set_len(end)?;
         Ok(bytes.len())
     }
 
