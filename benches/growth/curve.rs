@@ -1,5 +1,6 @@
 //! Costs against a size: the table, the figures, the lines of the plot, and the slopes.
 
+use super::process::PLAYING;
 use super::report::{Figure, Report, Series};
 
 /// What was measured at one size.
@@ -35,13 +36,13 @@ impl Curves {
         if self.rows.is_empty() {
             print!("{:<22}", format!("by {}", self.part));
             for cost in costs {
-                print!("{:>26}", format!("{}, {}", cost.name, cost.unit));
+                print!("{:>30}", format!("{}, {}", cost.name, cost.unit));
             }
             println!();
         }
         print!("{:<22}", self.label(size));
         for cost in costs {
-            print!("{:>26.2}", cost.value);
+            print!("{:>30.2}", cost.value);
         }
         println!();
         self.rows.push((size, costs.to_vec()));
@@ -58,26 +59,34 @@ impl Curves {
         let Some((_, costs)) = self.rows.last() else {
             return;
         };
-        let label = format!("slope by {}", self.part);
-        print!("{label:<22}");
+        let by = format!("by {}", self.part);
+        print!("{:<22}", format!("slope {by}"));
         for (at, cost) in costs.iter().enumerate() {
             let points = self.points(at);
-            let name = format!("{}, {}", cost.name, cost.unit);
             if let [.., before, last] = points.as_slice() {
                 let slope = slope(*before, *last);
-                print!("{slope:>26.2}");
-                report.add(Figure::compared(&label, cost.name, slope, ""));
+                print!("{slope:>30.2}");
+                let column = format!("slope of {}", cost.name);
+                report.add(Figure::compared(&by, &column, slope, ""));
             }
-            report.draw(Series::new(&format!("growth-{}", self.part), &name, points));
+            if cost.name == PLAYING {
+                report.draw(Series::new("growth-memory", &by, points));
+            } else if cost.unit != "MiB" {
+                let scale = if self.part == "size" { 1e6 } else { 1.0 };
+                let points = points
+                    .into_iter()
+                    .map(|[size, value]| [size * scale, value]);
+                let plot = format!("growth-{}", self.part);
+                report.draw(Series::new(&plot, cost.name, points));
+            }
         }
         println!("\n");
     }
 
     #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
     fn points(&self, at: usize) -> Vec<[f64; 2]> {
-        let scale = if self.part == "size" { 1e6 } else { 1.0 };
         let rows = self.rows.iter();
-        rows.filter_map(|(size, costs)| Some([*size as f64 * scale, costs.get(at)?.value]))
+        rows.filter_map(|(size, costs)| Some([*size as f64, costs.get(at)?.value]))
             .collect()
     }
 

@@ -33,6 +33,11 @@ const SESSIONS: [u64; 4] = [1, 5, 10, 20];
 /// Messages of a recording with many topics or files.
 const MESSAGES: u64 = 200_000;
 
+/// Messages of a megabyte that are played, from the begin of a large recording.
+const PLAYED: u64 = 1_000;
+/// From the first of them to the last.
+const PLAYED_SPAN: &str = "999ms";
+
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [word, path] = arguments.as_slice()
@@ -100,7 +105,14 @@ fn recordings(
         let dir = tempfile::tempdir()?;
         let messages = write(dir.path(), *size)?;
         let mut costs = process::open(dir.path())?;
-        costs.extend(process::play(dir.path(), messages)?);
+        let (messages, part_of_it) = match part {
+            "size" => (
+                messages.min(PLAYED),
+                ["--playback-duration", PLAYED_SPAN].as_slice(),
+            ),
+            _ => (messages, [].as_slice()),
+        };
+        costs.extend(process::play(dir.path(), messages, part_of_it)?);
         curves.add(*size, &costs);
     }
     curves.finish(report);

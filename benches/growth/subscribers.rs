@@ -108,7 +108,7 @@ pub(crate) fn measure(
     let for_each = nanos as f64 / 1e3 / MESSAGES as f64;
     Ok(vec![
         Cost::new("thread of the player", for_each, "µs/msg"),
-        Cost::new("last put to last arrival", after.as_secs_f64() * 1e3, "ms"),
+        Cost::new("last put to last arrival", after.as_secs_f64() * 1e6, "µs"),
     ])
 }
 
