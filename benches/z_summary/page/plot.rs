@@ -6,7 +6,7 @@ use super::report::{Series, Summary};
 use super::table::number;
 
 /// All plots of the page. A series names the plot that it belongs to.
-pub(super) const PLOTS: [Plot; 6] = [
+pub(super) const PLOTS: [Plot; 12] = [
     Plot {
         name: "lateness",
         title: "Lateness in one process, 1,000 messages a second",
@@ -64,7 +64,69 @@ pub(super) const PLOTS: [Plot; 6] = [
             scale: Scale::Log,
         },
     },
+    Plot {
+        name: "growth-size",
+        title: "Time by size of the recording",
+        x: Axis {
+            label: "bytes",
+            scale: Scale::Log,
+        },
+        y: MICROS,
+    },
+    Plot {
+        name: "growth-topics",
+        title: "Time by number of topics, 200,000 messages",
+        x: Axis {
+            label: "topics",
+            scale: Scale::Log,
+        },
+        y: MICROS,
+    },
+    Plot {
+        name: "growth-splits",
+        title: "Time by number of files, 200,000 messages",
+        x: Axis {
+            label: "files",
+            scale: Scale::Log,
+        },
+        y: MICROS,
+    },
+    Plot {
+        name: "growth-memory",
+        title: "Memory while playing",
+        x: Axis {
+            label: "MB, topics or files",
+            scale: Scale::Log,
+        },
+        y: Axis {
+            label: "MiB",
+            scale: Scale::Log,
+        },
+    },
+    Plot {
+        name: "growth-subscribers",
+        title: "Time by number of subscribers in one session",
+        x: Axis {
+            label: "subscribers",
+            scale: Scale::Log,
+        },
+        y: MICROS,
+    },
+    Plot {
+        name: "growth-sessions",
+        title: "Time by number of sessions with a subscriber",
+        x: Axis {
+            label: "sessions",
+            scale: Scale::Log,
+        },
+        y: MICROS,
+    },
 ];
+
+const MICROS: Axis = Axis {
+    label: "µs",
+    scale: Scale::Log,
+};
 
 const SHARE: Axis = Axis {
     label: "share of the messages",

@@ -1,5 +1,6 @@
 //! What the services tell a screen elsewhere about the recording of a run: its [`TimelineSource`].
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -98,23 +99,30 @@ impl Network {
     }
 
     fn served_topics(&self, plan: &Plan, bag: &Bag) -> Vec<ServedTopic> {
-        let on_the_wire = self.topics();
+        let chosen: HashMap<TopicId, _> = plan.chosen.iter().map(|it| (it.id, it)).collect();
+        let on_the_wire: HashMap<TopicId, _> = self
+            .topics()
+            .iter()
+            .flat_map(|topic| topic.ids.iter().map(|id| (*id, topic.qos)))
+            .collect();
+        // Of several with one name, the first counts.
+        let left_out: HashMap<&str, &String> = plan
+            .left_out
+            .iter()
+            .rev()
+            .map(|it| (it.topic.as_str(), &it.reason))
+            .collect();
         let describe = |(recorded, id): (&bagplay::bag::Topic, u32)| {
             let id = TopicId(id);
-            let chosen = plan.chosen.iter().find(|chosen| chosen.id == id);
-            let topic = on_the_wire.iter().find(|topic| topic.ids.contains(&id));
-            let left_out = plan
-                .left_out
-                .iter()
-                .find(|left_out| left_out.topic == recorded.name)
-                .map(|left_out| left_out.reason.clone());
+            let chosen = chosen.get(&id);
+            let left_out = left_out.get(recorded.name.as_str());
             ServedTopic {
                 recorded: recorded.clone(),
                 name: chosen.map_or_else(|| recorded.name.clone(), |chosen| chosen.name.clone()),
-                qos: topic.and_then(|topic| topic.qos),
+                qos: on_the_wire.get(&id).copied().flatten(),
                 left_out: match chosen {
                     Some(_) => None,
-                    None => Some(left_out.unwrap_or_else(|| "not played".to_owned())),
+                    None => Some(left_out.map_or("not played", |it| it.as_str()).to_owned()),
                 },
             }
         };
