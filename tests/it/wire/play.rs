@@ -283,11 +283,11 @@ fn a_node_that_was_there_first_gets_the_first_message() {
         "",
         &[("listen/endpoints", &format!("[{endpoint:?}]"))],
     );
-    let node = peer(&endpoint);
-    let (_subscriber, samples) = subscribe(&node, "0/t0/**");
+    let listener = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&listener, "0/t0/**");
     for round in 0..10 {
-        let topic = token(&node, "MS", "/t0", STRING, STRING_HASH);
-        let token = node.liveliness().declare_token(topic).wait().unwrap();
+        let topic = token(&listener, "MS", "/t0", STRING, STRING_HASH);
+        let token = listener.liveliness().declare_token(topic).wait().unwrap();
         let args = ["--connect", &endpoint, "--no-tui", "--format", "json"];
         summary(start_player_of(&files.paths[0], &args), 0);
         let arrived: Vec<i64> = (0..MESSAGES)
