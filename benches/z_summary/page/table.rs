@@ -69,8 +69,8 @@ pub(super) fn of_bench(summary: &Summary, bench: &str, columns: &[&str]) -> Stri
     let head: Vec<String> = columns
         .iter()
         .map(|column| match unit(column) {
-            Some(unit) => format!("{column}, {unit}"),
-            None => (*column).to_owned(),
+            Some(unit) if !unit.is_empty() => format!("{column}, {unit}"),
+            _ => (*column).to_owned(),
         })
         .collect();
     let cell = |row: &str, column: &str| {
