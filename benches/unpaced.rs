@@ -204,6 +204,11 @@ fn open(mode: &str, role: &str, endpoint: &str) -> zenoh::Result<zenoh::Session>
         (format!("{role}/endpoints"), format!("[\"{endpoint}\"]")),
         ("scouting/multicast/enabled".to_owned(), "false".to_owned()),
         ("connect/timeout_ms".to_owned(), "10000".to_owned()),
+        // As in the player's session.
+        (
+            "transport/link/tx/queue/size/data".to_owned(),
+            "16".to_owned(),
+        ),
     ];
     for (key, value) in settings {
         config.insert_json5(&key, &value)?;

@@ -33,7 +33,7 @@ pub trait Output {
     fn clock(&mut self, time: Time<Ros>);
     /// Sends a message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;
-    /// Nothing more follows: returns when everything was handed on. For outputs that hand messages on by themselves.
+    /// Called after the last message. Returns when every message has been passed on; only outputs with a queue have to wait.
     fn finish(&mut self) {}
 }
 

@@ -144,9 +144,9 @@ impl Player {
         loop {
             requests.pass_on(&mut machine, wall);
             let now = wall.now();
+            let mut burst = Burst::begin();
             let wait = transport.while_busy(now, || {
                 let wait = machine.advance(now, &mut out);
-                let mut burst = Burst::begin();
                 while wait == Wait::Now
                     && requests.are_none()
                     && burst.may_go_on()

@@ -21,7 +21,7 @@ use crate::bag::recording::Bag;
 use crate::bag::walk::selection::Selection;
 
 /// The most batches that are queued. The byte budget is reached first, unless messages are tiny.
-const QUEUE: usize = 16;
+const QUEUE: usize = 64;
 
 /// The answer to [`Cue::poll`].
 #[derive(Clone, Debug)]
@@ -228,7 +228,7 @@ impl Cue {
         }
     }
 
-    /// The next item, if it is a message and has been handed over with the one before it: nothing else is looked at.
+    /// The next item, if it is a message in the same batch as the previous one; does not look into the queue.
     pub(crate) fn next_at_hand(&mut self) -> Option<Message> {
         if !matches!(self.batch.as_slice().first(), Some(Cued::Message(_))) {
             return None;

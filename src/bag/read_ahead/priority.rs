@@ -9,19 +9,20 @@ use thread_priority::{
 /// Lowers the priority of this thread: on a busy machine the thread that publishes goes first. For threads that read
 /// ahead or serve a screen.
 pub fn step_back() {
-    set_nice(5);
+    set_nice(5, 35);
 }
 
 /// This thread runs only when the machine is otherwise idle. For work that nothing waits for yet.
 pub(crate) fn step_far_back() {
-    set_nice(19);
+    set_nice(19, 0);
 }
 
+/// `percent` is the same in the scale of `thread_priority`.
 #[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
-fn set_nice(nice: i32) {
+fn set_nice(nice: i32, percent: u8) {
     #[cfg(target_os = "linux")]
     {
-        leave_real_time();
+        leave_real_time(percent);
         let thread = rustix::thread::gettid();
         if let Err(error) = rustix::process::setpriority_process(Some(thread), nice) {
             tracing::debug!("a reading thread keeps its priority: {error}");
@@ -29,14 +30,19 @@ fn set_nice(nice: i32) {
     }
 }
 
-/// A thread inherits real-time scheduling from the thread that starts it, such as the player's.
+/// A thread inherits real-time scheduling from the thread that starts it, such as the player's. The niceness is set with it: to
+/// lower it afterwards needs a permission.
 #[cfg(target_os = "linux")]
-fn leave_real_time() {
+fn leave_real_time(percent: u8) {
     if let Ok(ThreadSchedulePolicy::Realtime(_)) = thread_schedule_policy() {
         let usual = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
-        let left = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, usual);
+        let left = percent.try_into().and_then(|percent| {
+            let priority = ThreadPriority::Crossplatform(percent);
+            set_thread_priority_and_policy(thread_native_id(), priority, usual)
+                .map_err(|error| error.to_string())
+        });
         if let Err(error) = left {
-            tracing::warn!("a thread that reads ahead stays in real time: {error}");
+            tracing::warn!("a thread of lower priority stays in real time: {error}");
         }
     }
 }

@@ -23,8 +23,8 @@ use crate::time::{Ros, Time};
 /// worker for each item.
 pub(crate) const BATCH: usize = 256;
 
-/// With at most this many batches queued, the receiver has almost nothing left: less than a millisecond of its work.
-const FEW: usize = 2;
+/// With at most this many batches queued, the receiver has almost nothing left: about a millisecond of its work.
+const FEW: usize = 8;
 
 /// What the thread of a worker runs.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -149,12 +149,11 @@ impl Feed {
         if let Cued::Message(message) = &item {
             self.last_time = Some(message.key.time);
         }
-        // A receiver that begins to play with one message would have to stop at the next one. What is in the same chunk takes
-        // no time.
-        let is_whole = self.has_begun || !matches!(item, Cued::Message(_));
+        // A receiver that starts with one message would have to wait for the second. The rest of the chunk is in memory already.
+        let may_go_alone = self.has_begun || !matches!(item, Cued::Message(_));
         self.batch.push(item);
         let is_wanted =
-            self.batch.len() >= BATCH || (is_whole && self.is_hungry.load(Ordering::SeqCst));
+            self.batch.len() >= BATCH || (may_go_alone && self.is_hungry.load(Ordering::SeqCst));
         !is_wanted || self.flush()
     }
 

@@ -301,7 +301,7 @@ pub struct TimeArgs {
     /// Run before all other programs on a busy machine, as far as the system permits it
     #[arg(long, hide_short_help = true)]
     pub realtime: bool,
-    /// Order in which messages are sent
+    /// Which order is kept: of all messages, or of the messages of each topic
     #[arg(
         long,
         value_enum,

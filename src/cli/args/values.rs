@@ -110,7 +110,7 @@ pub enum OrderOf {
     /// That of the recording.
     #[default]
     All,
-    /// That of each topic: messages do not wait for large ones of other topics.
+    /// Each topic keeps its own order; small messages do not wait for large messages of other topics.
     Topic,
 }
 

@@ -17,8 +17,8 @@ pub enum Scheduling {
     /// As any other thread.
     #[default]
     Normal,
-    /// Before all ordinary threads (`SCHED_FIFO`). Without the permission for that it gets more processor time than others
-    /// (nice −10), and without that one nothing changes; the log says so.
+    /// Before all ordinary threads (`SCHED_FIFO`). If that is not permitted, it runs at nice −10. If that is not permitted
+    /// either, nothing changes. The log says so.
     Realtime,
 }
 
@@ -34,7 +34,9 @@ impl Scheduling {
         let nice = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
         let instead = match nice {
             Ok(()) => format!("it runs at nice {NICE} instead"),
-            Err(error) => format!("nor may it run at nice {NICE} ({error}): nothing is changed"),
+            Err(error) => format!(
+                "nice {NICE} is not permitted either ({error}): the priority stays as it was"
+            ),
         };
         tracing::warn!(
             "the player may not run in real time ({refused}): that takes CAP_SYS_NICE, or a limit for rtprio (`ulimit -r 10`); \

@@ -10,7 +10,8 @@ use crate::time::{Duration, Steady, Time};
 /// The longest part of a wait that is spent spinning.
 const LONGEST_SPIN: Duration = Duration::from_micros(80);
 
-/// A thread that wakes up later than this waited for other work. To spin does not help then; it costs the thread its turn.
+/// If a thread wakes later than this, other threads had the processor. Spinning does not help then and uses up the time slice of
+/// the thread.
 const OTHERS_RAN: Duration = Duration::from_micros(400);
 
 /// One part in so many of the time may be spun by default: 2 %.
@@ -70,7 +71,7 @@ impl Burst {
         }
     }
 
-    /// Whether one more may be sent: not if the ones before took milliseconds.
+    /// Whether one more may be sent; `false` once the kernel's tick has moved.
     pub(in crate::player) fn may_go_on(&mut self) -> bool {
         let Some(left) = self.left.checked_sub(1) else {
             return false;

@@ -33,9 +33,9 @@ pub(crate) enum SpanClock {
 const TICK: Duration = Duration::from_millis(10);
 
 impl SpanClock {
-    /// The cheapest one whose error is at most a tenth of `span`.
+    /// The cheapest one whose error is at most a hundredth of `span`.
     pub(crate) fn for_spans_of(span: Duration) -> Self {
-        if span < TICK * 10 {
+        if span < TICK * 100 {
             Self::Exact
         } else {
             Self::Coarse
@@ -57,5 +57,24 @@ impl SpanClock {
             Self::Coarse => ClockId::MonotonicCoarse,
         });
         Duration::try_from(now).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_spans_are_measured_exactly_and_long_ones_to_a_hundredth() {
+        let millis = Duration::from_millis;
+        assert_eq!(SpanClock::for_spans_of(millis(999)), SpanClock::Exact);
+        let coarse = SpanClock::for_spans_of(millis(1000));
+        assert_eq!(coarse, SpanClock::Coarse);
+        assert_eq!(coarse.error(), millis(10));
+        let readings = [coarse, SpanClock::Exact].map(SpanClock::read);
+        assert!(
+            readings[1].saturating_sub(readings[0]) < millis(1000),
+            "{readings:?}"
+        );
     }
 }

@@ -342,7 +342,6 @@ mod tests {
             ("transport/link/tx/lease", "60000"),
             ("transport/link/tx/queue/size/data", "16"),
             ("transport/link/tx/queue/size/data_low", "16"),
-            ("transport/link/tx/queue/size/data_low", "16"),
             (
                 "transport/link/tx/queue/congestion_control/block/wait_before_close",
                 "5000000",

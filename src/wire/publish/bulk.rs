@@ -1,11 +1,12 @@
 //! [`BulkLane`]: large messages on a thread and a priority of their own, so that small ones do not wait for them.
 //!
-//! To put a megabyte takes most of a millisecond, and until it has left, everything behind it in the same queue of a
-//! link waits. With [`SendOrder::PerTopic`](crate::wire::SendOrder), a topic takes this lane from its first large message on.
+//! Putting a megabyte takes almost a millisecond. Everything behind it in the queue of a link waits until it has left.
+//! With [`SendOrder::PerTopic`](crate::wire::SendOrder), a topic takes this lane from its first large message on.
 //! zenoh sends what has a higher priority first, on every link, so each message of the topic that was put before is
-//! still ahead, and so is a clock that was put before a message. What is lost is the order between topics.
+//! still ahead, and so is a clock that was put before a message. The order between topics is not kept.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
@@ -20,8 +21,8 @@ use crate::wire::error::WireError;
 /// From this size on a message is large: it fills a batch of zenoh.
 pub(crate) const LARGE: usize = 64 * 1024;
 
-/// The most messages that wait for the thread.
-const QUEUE: usize = 16;
+/// The most messages that wait for the thread: a jump and the end of a run wait for all of them.
+const QUEUE: usize = 2;
 
 /// A message to put.
 #[derive(Debug)]
@@ -45,20 +46,29 @@ pub(crate) struct BulkLane {
     /// `None` only during the drop.
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    is_closed: Arc<AtomicBool>,
 }
 
 impl BulkLane {
     /// Starts the thread.
     pub(crate) fn start(stalls: Stalls) -> Result<Self, WireError> {
         let (jobs, received) = bounded(QUEUE);
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&is_closed);
         let thread = thread::Builder::new()
             .name("bulk".to_owned())
-            .spawn(move || run(&received, &stalls))
+            .spawn(move || run(&received, &stalls, &closed))
             .map_err(WireError::Thread)?;
         Ok(Self {
             jobs: Some(jobs),
             thread: Some(thread),
+            is_closed,
         })
+    }
+
+    /// Whether a put has failed: the session is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
     /// Hands a message over; waits while too many wait already.
@@ -92,18 +102,23 @@ impl Drop for BulkLane {
     }
 }
 
-fn run(jobs: &Receiver<Job>, stalls: &Stalls) {
+fn run(jobs: &Receiver<Job>, stalls: &Stalls, is_closed: &AtomicBool) {
     // The threads that carry small messages go first.
     step_back();
     for job in jobs {
         match job {
-            Job::Put(message) => put(message, stalls),
+            Job::Put(message) => {
+                if !put(message, stalls) {
+                    is_closed.store(true, Ordering::Relaxed);
+                }
+            }
             Job::Flush(put) => drop(put),
         }
     }
 }
 
-fn put(message: BulkMessage, stalls: &Stalls) {
+/// Puts a message; `false` if the session is closed.
+fn put(message: BulkMessage, stalls: &Stalls) -> bool {
     let BulkMessage {
         to,
         payload,
@@ -112,16 +127,12 @@ fn put(message: BulkMessage, stalls: &Stalls) {
     } = message;
     let bytes = payload.len();
     let (put, waited) = stalls.while_putting(|| to.put(payload, stamped));
-    match put {
-        Ok(()) => {
-            counts.count_sent(bytes);
-            stalls.put_took(&counts, waited);
-        }
-        // The session is closed; the next message of the player reports it.
-        Err(_) => {
-            counts
-                .dropped
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        }
+    let is_put = put.is_ok();
+    if is_put {
+        counts.count_sent(bytes);
+        stalls.put_took(&counts, waited);
+    } else {
+        counts.dropped.fetch_add(1, Ordering::Relaxed);
     }
+    is_put
 }

@@ -12,7 +12,7 @@ use crate::ros::Qos;
 use crate::wire::dialect::interface::{Nodes, TopicSpec};
 use crate::wire::net::now::steady;
 
-/// How often is looked whether all routes are there.
+/// The interval between two checks that all routes are up.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The present state of one topic.
@@ -163,7 +163,7 @@ impl Monitor {
     }
 
     /// Waits until there is a route to a subscriber of every topic that a node subscribes to, for `longest` at most. Links to
-    /// nodes that were there before this session are made one after the other; what is put before is lost to them.
+    /// nodes that were there before this session are made one after the other; messages that are put earlier do not reach them.
     pub fn wait_for_routes(&self, longest: Duration) {
         let began = steady();
         let is_routed = |topic: &Arc<TopicCounts>| {

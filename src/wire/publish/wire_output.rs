@@ -1,6 +1,6 @@
 //! [`WireOutput`]: the player's output to the network, in any dialect.
 //!
-//! Only the player's thread puts. Counts are read through the [`Monitor`].
+//! Only the player's thread puts, except large messages ([`BulkLane`]). Counts are read through the [`Monitor`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -103,6 +103,8 @@ impl Output for WireOutput {
         };
         if let (Some(lane), Some(low)) = (&self.bulk, publisher.low())
             && (topic.is_bulk || bytes >= LARGE)
+            // The put of this thread reports a closed session.
+            && !lane.is_closed()
         {
             topic.is_bulk = true;
             let message = BulkMessage {

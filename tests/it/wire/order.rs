@@ -12,10 +12,12 @@ use crate::support::network::{
 };
 
 const LARGE: usize = 1_000_000;
+/// More than a link takes while its reader takes nothing.
+const HUGE: usize = 20_000_000;
 /// As many as a test of the clock sends.
 const MESSAGES: u32 = 60;
-/// Fewer than wait for the thread of large messages.
-const IMAGES: u32 = 12;
+/// One that is put, and those that wait for the thread of large messages.
+const IMAGES: u32 = 3;
 
 /// A stuck subscriber gets [`IMAGES`] large messages and then a small one of another topic: how many large ones come before
 /// the small one.
@@ -34,7 +36,7 @@ fn large_before_small(order: SendOrder) -> usize {
     pipe.block();
     let sending = std::thread::spawn(move || {
         for n in 0..IMAGES {
-            output.message(&message(0, payload(n, LARGE)), Occasion::Due);
+            output.message(&message(0, payload(n, HUGE)), Occasion::Due);
         }
         output.message(&message(1, payload(0, 8)), Occasion::Due);
         output
