@@ -6,8 +6,8 @@
 //! at ×1 and as fast as it can. `ros2 bag play` takes part if `ros2` is on the path; it uses `rmw_zenoh_cpp`. The loop has
 //! all messages in memory: what it takes is the limit of the machine. Figures are medians over the turns.
 //!
-//! At full speed, the loop and `play` wait for the subscriber before the first message. At ×1, `play` and `ros2 bag play` do not:
-//! messages that they send before they have found it count as lost.
+//! At full speed, the loop and `play` wait for the subscriber before the first message. At ×1 `play` waits for the links to nodes that
+//! it finds at its start, and `ros2 bag play` for none: messages that are sent before a link is there count as lost.
 //!
 //! The path of a message: a sender (`sender.rs`) starts a process, which puts the message with its log time in the payload;
 //! the subscriber (`subscriber.rs`) notes log time and instant of arrival; `outcome.rs` makes figures of both.
