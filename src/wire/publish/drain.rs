@@ -10,7 +10,7 @@
 use std::thread;
 use std::time::Duration;
 
-use zenoh::qos::CongestionControl;
+use zenoh::qos::{CongestionControl, Priority};
 
 use super::arrival::Arrival;
 use super::buffers::sockets::{SendBuffers, is_at_work};
@@ -72,7 +72,7 @@ pub(crate) fn drain(
         let is_silent = silence.is_reached(is_empty, is_at_work, now);
         // Not earlier: a query would wait for room in a full queue.
         if is_silent && asked.is_none() {
-            asked = Some((now, sessions.iter().filter_map(ask).collect()));
+            asked = Some((now, sessions.iter().flat_map(ask).collect()));
         }
         if let Some((at, answers)) = &mut asked {
             if !is_empty {
@@ -122,9 +122,11 @@ impl Silence {
     }
 }
 
-fn ask(session: &zenoh::Session) -> Option<Arrival> {
-    // Behind large messages, too, if they have a lower priority.
-    Arrival::ask(session, LowPut::PRIORITY, CongestionControl::Block, LONGEST)
+/// One query behind the messages of each priority: they have queues of their own.
+fn ask(session: &zenoh::Session) -> impl Iterator<Item = Arrival> + use<'_> {
+    let priorities = [Priority::Data, LowPut::PRIORITY].into_iter();
+    priorities
+        .filter_map(|priority| Arrival::ask(session, priority, CongestionControl::Block, LONGEST))
 }
 
 #[cfg(test)]
