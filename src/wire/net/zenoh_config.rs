@@ -99,6 +99,7 @@ const RMW: [(&str, &str); 17] = [
     // Not from rmw: the send queue of a link holds a megabyte (16 batches, not 2). A put of an image is then
     // one copy and does not alternate between two threads: 1.2 to 1.6 times as many puts per second.
     ("transport/link/tx/queue/size/data", "16"),
+    // The same for large messages where each topic keeps its own order.
     ("transport/link/tx/queue/size/data_low", "16"),
 ];
 

@@ -4,8 +4,8 @@
 //! undeclarations overtake data. So before anything is closed, two conditions must hold. First, silence: the
 //! system's buffers of all links stay empty for a while, and at the end no sending task is busy. (The links of
 //! this process's router count, too; clients receive through it, so its receiving tasks count as well.) Second,
-//! every session with an admin space (real `rmw_zenoh` nodes and routers have one) has answered a query that was
-//! sent after the data in the same queues. If the system does not report its buffers, only the query counts.
+//! every session with an admin space (real `rmw_zenoh` nodes and routers have one) has answered the queries that were
+//! sent after the data, one in the queue of each priority. If the system does not report its buffers, only the query counts.
 
 use std::thread;
 use std::time::Duration;

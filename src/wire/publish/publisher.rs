@@ -2,7 +2,7 @@
 //!
 //! It declares the zenoh entity before the liveliness token and drops the token first. Sequence numbers start
 //! at 1 and continue through every jump, because subscribers count any step other than 1 as lost messages. Only
-//! one thread puts.
+//! one thread puts at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -96,7 +96,7 @@ pub(crate) struct TopicPublisher {
     low: Option<Arc<LowPut>>,
 }
 
-/// The zenoh timestamps of messages, as zenoh would give them, from a reading of the clock that is made anyway.
+/// The zenoh timestamps of messages, from a reading of the clock that is made anyway; they rise for each topic.
 #[derive(Debug)]
 struct Stamps {
     session: TimestampId,
@@ -235,7 +235,7 @@ impl TopicPublisher {
         self.form.attachment(self.sequence, unix_nanos)
     }
 
-    /// How to put behind everything that this publisher puts; `None` for latched topics.
+    /// Puts with a lower priority than this publisher; `None` for latched topics.
     pub(crate) fn low(&self) -> Option<&Arc<LowPut>> {
         self.low.as_ref()
     }

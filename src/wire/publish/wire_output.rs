@@ -43,7 +43,7 @@ pub struct WireOutput {
     pub(crate) events: Events,
     pub(crate) stalls: Stalls,
     pub(crate) source_stamps: SourceStamps,
-    /// The lane of large messages; `None` if all topics keep one order.
+    /// Puts large messages; `None` if all topics keep one order.
     pub(crate) bulk: Option<BulkLane>,
     pub(crate) is_closed: bool,
 }
