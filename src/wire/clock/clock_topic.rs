@@ -380,6 +380,7 @@ mod tests {
     use super::*;
     use crate::wire::dialect::interface::{MessageForm, Nodes};
     use crate::wire::options::Congestion;
+    use crate::wire::publish::monitor::Lane;
     use zenoh::Wait;
 
     #[test]
@@ -498,7 +499,7 @@ mod tests {
         });
         let counts = clock.counts();
         assert_eq!(counts.sent.get(), 1);
-        assert_eq!(counts.stalled.load(Ordering::Relaxed), 0);
+        assert_eq!(counts.puts_in(Lane::Ordinary).stalled(), 0);
         assert_eq!(counts.lost.load(Ordering::Relaxed), 0);
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct BulkLane {
 }
 
 impl BulkLane {
-    /// Starts the thread.
+    /// Starts the thread. `stalls` is that of its lane.
     pub(crate) fn start(stalls: Stalls) -> Result<Self, WireError> {
         let (jobs, received) = bounded(QUEUE);
         let is_closed = Arc::new(AtomicBool::new(false));

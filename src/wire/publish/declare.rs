@@ -7,7 +7,7 @@ use zenoh::qos::Priority;
 use crate::ros::Reliability;
 
 use super::bulk::BulkLane;
-use super::monitor::TopicCounts;
+use super::monitor::{Lane, TopicCounts};
 use super::publisher::{PutRules, TopicPublisher};
 use super::stalls::Stalls;
 use super::wire_output::{PublishedTopic, WireOutput};
@@ -41,7 +41,7 @@ pub(crate) fn declare(
     let stalls = Stalls::new(nodes.clone(), events.clone(), timeout, blocking);
     let bulk = match connection.order {
         SendOrder::AllTopics => None,
-        SendOrder::PerTopic => Some(BulkLane::start(stalls.clone())?),
+        SendOrder::PerTopic => Some(BulkLane::start(stalls.of(Lane::Bulk))?),
     };
     let mut output = WireOutput {
         topics: Vec::with_capacity(topics.len()),

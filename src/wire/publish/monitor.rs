@@ -53,6 +53,39 @@ pub struct Missed {
     pub possibly_lost: u64,
 }
 
+/// The messages that share a queue at each link: those of one priority. zenoh drops the messages of a lane, not those of
+/// another, while its queue has no room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lane {
+    /// The messages that the player's thread puts, and the clock in line with them.
+    Ordinary,
+    /// Large messages that a thread of their own puts.
+    Bulk,
+}
+
+impl Lane {
+    pub(crate) const ALL: [Self; 2] = [Self::Ordinary, Self::Bulk];
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// How the puts of a topic in one lane have ended; one writer at a time.
+#[derive(Debug, Default)]
+pub(crate) struct LanePuts {
+    /// Puts that did not wait for the whole stall timeout.
+    pub(crate) prompt: Count,
+    /// Puts that did.
+    pub(crate) stalled: AtomicU64,
+}
+
+impl LanePuts {
+    pub(crate) fn stalled(&self) -> u64 {
+        self.stalled.load(Ordering::Relaxed)
+    }
+}
+
 /// The counts of one topic: one writer at a time, many readers; different counts may be from different moments.
 #[derive(Debug, Default)]
 pub(crate) struct TopicCounts {
@@ -63,9 +96,8 @@ pub(crate) struct TopicCounts {
     pub(crate) sent: Count,
     pub(crate) bytes: Count,
     pub(crate) dropped: AtomicU64,
-    /// Puts that did not wait for the whole stall timeout.
-    pub(crate) prompt: Count,
-    pub(crate) stalled: AtomicU64,
+    /// By lane.
+    pub(crate) puts: [LanePuts; Lane::ALL.len()],
     pub(crate) lost: AtomicU64,
     pub(crate) possibly_lost: AtomicU64,
     pub(crate) has_match: AtomicBool,
@@ -91,10 +123,15 @@ impl TopicCounts {
 
     fn missed(&self) -> Missed {
         Missed {
-            stalled: self.stalled.load(Ordering::Relaxed),
+            stalled: self.puts.iter().map(LanePuts::stalled).sum(),
             lost: self.lost.load(Ordering::Relaxed),
             possibly_lost: self.possibly_lost.load(Ordering::Relaxed),
         }
+    }
+
+    /// Its puts in one lane.
+    pub(crate) fn puts_in(&self, lane: Lane) -> &LanePuts {
+        &self.puts[lane.index()]
     }
 
     pub(crate) fn count_sent(&self, bytes: usize) {

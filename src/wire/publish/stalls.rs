@@ -1,9 +1,10 @@
 //! [`Stalls`]: puts that waited for the whole stall timeout, and the messages that stuck subscribers miss.
 //!
 //! zenoh does not report what it drops. After a put has waited for the whole stall timeout at a link, zenoh
-//! drops at once everything put for that link until the link takes something again. So while a put takes long,
-//! a thread samples the buffers of the links. A link is away if its buffer has not moved for the stall timeout
-//! and a put stalled meanwhile: messages put from then until the buffer moves are counted as lost to it.
+//! drops at once everything of the same priority put for that link until the link takes something again. So while a put
+//! takes long, a thread samples the buffers of the links. A link is away for a [`Lane`] if its buffer has not moved for the
+//! stall timeout and a put of the lane stalled meanwhile: messages of the lane that are put from then until the buffer
+//! moves are counted as lost to it.
 //! A link that takes little at a time is waited for, loses nothing and is never away. For links that close, the
 //! same thread runs [`ClosedLinks`].
 
@@ -17,7 +18,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::buffers::sockets::unread_by_session;
 use super::closed_links::ClosedLinks;
-use super::monitor::TopicCounts;
+use super::monitor::{Lane, LanePuts, TopicCounts};
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::net::now::{SpanClock, steady};
@@ -36,6 +37,8 @@ const FULL: u64 = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     shared: Arc<Shared>,
+    /// The lane of the puts.
+    lane: Lane,
     /// The thread ends when the last of these is dropped.
     _alive: Sender<()>,
 }
@@ -51,14 +54,19 @@ struct Shared {
     stalls_after: Duration,
     /// The topics sent by the session for blocking puts.
     topics: OnceLock<Vec<Arc<TopicCounts>>>,
-    /// Puts that have begun, have ended, and have stalled, including those of the clock.
+    lanes: [LaneTotals; Lane::ALL.len()],
+}
+
+/// Puts in one lane that have begun, have ended, and have stalled, including those of the clock.
+#[derive(Debug, Default)]
+struct LaneTotals {
     begun: AtomicU64,
     ended: AtomicU64,
     stalled: AtomicU64,
 }
 
 impl Stalls {
-    /// `blocking` is the session whose puts wait and are then dropped; `None` if zenoh closes the link instead.
+    /// For the ordinary lane. `blocking` is the session whose puts wait and are then dropped; `None` if zenoh closes the link instead.
     pub(crate) fn new(
         nodes: Nodes,
         events: Events,
@@ -74,9 +82,7 @@ impl Stalls {
             // zenoh gives up slightly before or after the full time.
             stalls_after: timeout.mul_f64(0.9).saturating_sub(clock.error()),
             topics: OnceLock::new(),
-            begun: AtomicU64::new(0),
-            ended: AtomicU64::new(0),
-            stalled: AtomicU64::new(0),
+            lanes: Default::default(),
         });
         let (alive, over) = bounded(0);
         if let Some(blocking) = blocking {
@@ -91,7 +97,16 @@ impl Stalls {
         }
         Self {
             shared,
+            lane: Lane::Ordinary,
             _alive: alive,
+        }
+    }
+
+    /// The same for the puts of another lane.
+    pub(crate) fn of(&self, lane: Lane) -> Self {
+        Self {
+            lane,
+            ..self.clone()
         }
     }
 
@@ -104,9 +119,10 @@ impl Stalls {
     /// Makes a put; returns its result and how long it took.
     pub(crate) fn while_putting<T>(&self, put: impl FnOnce() -> T) -> (T, Duration) {
         let before = self.shared.clock.read();
-        self.shared.begun.fetch_add(1, Ordering::Relaxed);
+        let totals = self.shared.totals(self.lane);
+        totals.begun.fetch_add(1, Ordering::Relaxed);
         let done = put();
-        self.shared.ended.fetch_add(1, Ordering::Relaxed);
+        totals.ended.fetch_add(1, Ordering::Relaxed);
         (done, self.shared.clock.read().saturating_sub(before))
     }
 
@@ -114,12 +130,14 @@ impl Stalls {
     pub(crate) fn put_took(&self, topic: &TopicCounts, waited: Duration) {
         let shared = &self.shared;
         if waited < shared.stalls_after {
-            topic.prompt.add(1);
+            topic.puts_in(self.lane).prompt.add(1);
             return;
         }
-        topic.stalled.fetch_add(1, Ordering::Relaxed);
+        let stalled = &topic.puts_in(self.lane).stalled;
+        stalled.fetch_add(1, Ordering::Relaxed);
         topic.lost.fetch_add(1, Ordering::Relaxed);
-        shared.stalled.fetch_add(1, Ordering::Relaxed);
+        let totals = shared.totals(self.lane);
+        totals.stalled.fetch_add(1, Ordering::Relaxed);
         shared.events.send(WireEvent::Stalled {
             topic: topic.name.clone(),
             waited,
@@ -128,7 +146,7 @@ impl Stalls {
     }
 }
 
-/// Counts of puts, as read in one sample.
+/// Counts of puts in one lane, as read in one sample.
 #[derive(Clone, Default, Debug)]
 struct PutCounts {
     /// By topic: puts that did not wait for the whole stall timeout.
@@ -139,6 +157,19 @@ struct PutCounts {
     all_stalled: u64,
 }
 
+/// One lane in the last two samples, and the links that are or may be away for it.
+#[derive(Debug)]
+struct LaneSamples {
+    lane: Lane,
+    links: BTreeMap<String, StuckLink>,
+    from: PutCounts,
+    to: PutCounts,
+    /// How many puts had ended, if one had begun and not ended.
+    ended: Option<u64>,
+    /// Whether that put had begun before the last but one sample.
+    takes_long: bool,
+}
+
 /// A link whose buffer has not moved since a sample.
 #[derive(Debug)]
 struct StuckLink {
@@ -146,134 +177,174 @@ struct StuckLink {
     since: Instant,
     /// The counts in the sample before it stopped moving.
     before: PutCounts,
-    /// How many messages the link has lost, if it is away.
+    /// How many messages of the lane the link has lost, if it is away.
     lost: Option<u64>,
 }
+
+/// The links that are no longer away: for how long they were, and how many messages they have lost, by session.
+type LinksBack = BTreeMap<String, (Duration, u64)>;
 
 impl Shared {
     fn topics(&self) -> &[Arc<TopicCounts>] {
         self.topics.get().map_or(&[][..], Vec::as_slice)
     }
 
-    fn counts(&self) -> PutCounts {
-        let all = |count: fn(&TopicCounts) -> u64| {
-            self.topics().iter().map(|topic| count(topic)).collect()
-        };
+    fn totals(&self, lane: Lane) -> &LaneTotals {
+        &self.lanes[lane.index()]
+    }
+
+    fn counts(&self, lane: Lane) -> PutCounts {
+        let puts = || self.topics().iter().map(|topic| topic.puts_in(lane));
         PutCounts {
-            all_stalled: self.stalled.load(Ordering::Relaxed),
-            stalled: all(|topic| topic.stalled.load(Ordering::Relaxed)),
-            prompt: all(|topic| topic.prompt.get()),
+            all_stalled: self.totals(lane).stalled.load(Ordering::Relaxed),
+            stalled: puts().map(LanePuts::stalled).collect(),
+            prompt: puts().map(|puts| puts.prompt.get()).collect(),
         }
     }
 
     /// Runs until the output is dropped. Reads the buffers (`unread`) at every sample while a put takes long or a
     /// link is away, otherwise four times per second.
     fn run(&self, over: &Receiver<()>, unread: impl Fn() -> BTreeMap<String, u64>) {
-        let mut links: BTreeMap<String, StuckLink> = BTreeMap::new();
-        let mut counts = self.counts();
-        let mut ended_before = None;
+        let mut lanes = Lane::ALL.map(|lane| LaneSamples::new(lane, self.counts(lane)));
         let mut closed_links = ClosedLinks::new(self.nodes.clone(), self.events.clone());
         let mut samples: u64 = 0;
         while over.recv_timeout(SAMPLE_EVERY) == Err(RecvTimeoutError::Timeout) {
-            let ended = self.ended.load(Ordering::Relaxed);
-            let is_putting = self.begun.load(Ordering::Relaxed) > ended;
-            let takes_long = is_putting && ended_before == Some(ended);
-            ended_before = is_putting.then_some(ended);
-            let now = self.counts();
-            let is_stalled =
-                takes_long || now.all_stalled > counts.all_stalled || !links.is_empty();
+            for lane in &mut lanes {
+                lane.sample(self.totals(lane.lane), self.counts(lane.lane));
+            }
+            let is_stalled = lanes.iter().any(LaneSamples::is_stalled);
             samples += 1;
             let is_turn = samples.is_multiple_of(BUFFERS_EVERY) || closed_links.has_pending();
-            let seen = (is_stalled || is_turn).then(|| (unread(), steady()));
-            if let (Some((bytes, at)), true) = (&seen, is_stalled) {
-                self.update(&mut links, bytes, &counts, &now, *at);
-                let is_stuck = |link: &StuckLink| link.has_stalled(&now);
-                if !takes_long && !links.values().any(is_stuck) {
-                    links.clear();
-                }
+            if !is_stalled && !is_turn {
+                continue;
             }
-            if let (Some((bytes, at)), Some(topics), true) = (&seen, self.topics.get(), is_turn) {
-                closed_links.update(topics, bytes, *at);
+            let (bytes, at) = (unread(), steady());
+            let mut back = LinksBack::new();
+            for lane in lanes.iter_mut().filter(|lane| lane.is_stalled()) {
+                lane.update(self, &bytes, at, &mut back);
             }
-            counts = now;
+            for (zid, (away, lost)) in back {
+                let nodes = self.nodes.of_session(&zid);
+                self.events.send(WireEvent::Back { nodes, away, lost });
+            }
+            if let (Some(topics), true) = (self.topics.get(), is_turn) {
+                closed_links.update(topics, &bytes, at);
+            }
         }
     }
 
-    /// Takes in `bytes`, the buffers in the sample made `at`; `from` and `to` are the counts in the previous sample
-    /// and in this one.
+    /// How many puts of a lane stalled on topics to which a session subscribes.
+    fn stalled_for(&self, zid: &str, from: &PutCounts, to: &PutCounts) -> u64 {
+        let of_session = self.topics().iter().enumerate();
+        let of_session = of_session.filter(|(_, topic)| self.nodes.subscribes(zid, &topic.name));
+        let stalled = of_session.map(|(at, _)| increase(&from.stalled, &to.stalled, at));
+        stalled.sum()
+    }
+}
+
+impl LaneSamples {
+    fn new(lane: Lane, counts: PutCounts) -> Self {
+        Self {
+            lane,
+            links: BTreeMap::new(),
+            from: counts.clone(),
+            to: counts,
+            ended: None,
+            takes_long: false,
+        }
+    }
+
+    /// Takes in the counts of the lane in a new sample.
+    fn sample(&mut self, totals: &LaneTotals, counts: PutCounts) {
+        let ended = totals.ended.load(Ordering::Relaxed);
+        let is_putting = totals.begun.load(Ordering::Relaxed) > ended;
+        self.takes_long = is_putting && self.ended == Some(ended);
+        self.ended = is_putting.then_some(ended);
+        self.from = std::mem::replace(&mut self.to, counts);
+    }
+
+    /// Whether a put takes long or has stalled, or a link is or may be away.
+    fn is_stalled(&self) -> bool {
+        self.takes_long || self.to.all_stalled > self.from.all_stalled || !self.links.is_empty()
+    }
+
+    /// Takes in `bytes`, the buffers in the last sample, made `at`. Adds links that are no longer away to `back`.
     fn update(
-        &self,
-        links: &mut BTreeMap<String, StuckLink>,
+        &mut self,
+        shared: &Shared,
         bytes: &BTreeMap<String, u64>,
-        from: &PutCounts,
-        to: &PutCounts,
         at: Instant,
+        back: &mut LinksBack,
     ) {
-        links.retain(|zid, link| {
+        let (from, to) = (&self.from, &self.to);
+        self.links.retain(|zid, link| {
             let now = bytes.get(zid).copied();
             let is_unmoved = now == Some(link.bytes);
             let away = at.saturating_duration_since(link.since);
             // A put stalled at it, but it moved before a sample found it away.
-            let was_stuck = away >= self.timeout.mul_f64(STALLED_AT_LEAST) && link.has_stalled(to);
+            let was_stuck =
+                away >= shared.timeout.mul_f64(STALLED_AT_LEAST) && link.has_stalled(to);
             let lost = link
                 .lost
-                .or_else(|| was_stuck.then(|| self.stalled_for(zid, &link.before, to)));
+                .or_else(|| was_stuck.then(|| shared.stalled_for(zid, &link.before, to)));
             if let (false, Some(lost), Some(_)) = (is_unmoved, lost, now) {
-                self.events.send(WireEvent::Back {
-                    nodes: self.nodes.of_session(zid),
-                    away,
-                    lost,
-                });
+                let (longest, all) = back.entry(zid.clone()).or_default();
+                (*longest, *all) = (away.max(*longest), *all + lost);
             }
             is_unmoved
         });
-        self.count(links, from, to);
-        for (zid, link) in links.iter_mut().filter(|(_, link)| link.lost.is_none()) {
+        count_lost(shared, &mut self.links, from, to);
+        for (zid, link) in self
+            .links
+            .iter_mut()
+            .filter(|(_, link)| link.lost.is_none())
+        {
             let unmoved_for = at.saturating_duration_since(link.since);
-            if unmoved_for >= self.timeout && link.has_stalled(to) {
+            if unmoved_for >= shared.timeout && link.has_stalled(to) {
                 // Includes the puts that stalled before it was known that the link is away.
-                link.lost = Some(self.stalled_for(zid, &link.before, to));
+                link.lost = Some(shared.stalled_for(zid, &link.before, to));
             }
         }
         for (zid, &bytes) in bytes.iter().filter(|(_, bytes)| **bytes >= FULL) {
-            links.entry(zid.clone()).or_insert_with(|| StuckLink {
+            self.links.entry(zid.clone()).or_insert_with(|| StuckLink {
                 bytes,
                 since: at,
                 before: from.clone(),
                 lost: None,
             });
         }
-    }
-
-    /// Counts what was put between two samples as lost to the links that are away.
-    fn count(&self, links: &mut BTreeMap<String, StuckLink>, from: &PutCounts, to: &PutCounts) {
-        for (at, topic) in self.topics().iter().enumerate() {
-            let (prompt, stalled) = (
-                increase(&from.prompt, &to.prompt, at),
-                increase(&from.stalled, &to.stalled, at),
-            );
-            let mut is_lost = false;
-            for (zid, link) in links.iter_mut() {
-                if let Some(lost) = &mut link.lost
-                    && self.nodes.subscribes(zid, &topic.name)
-                {
-                    *lost += prompt + stalled;
-                    is_lost = true;
-                }
-            }
-            if is_lost {
-                // Puts that stalled are counted already.
-                topic.lost.fetch_add(prompt, Ordering::Relaxed);
-            }
+        let is_stuck = |link: &StuckLink| link.has_stalled(to);
+        if !self.takes_long && !self.links.values().any(is_stuck) {
+            self.links.clear();
         }
     }
+}
 
-    /// How many puts stalled on topics to which a session subscribes.
-    fn stalled_for(&self, zid: &str, from: &PutCounts, to: &PutCounts) -> u64 {
-        let of_session = self.topics().iter().enumerate();
-        let of_session = of_session.filter(|(_, topic)| self.nodes.subscribes(zid, &topic.name));
-        let stalled = of_session.map(|(at, _)| increase(&from.stalled, &to.stalled, at));
-        stalled.sum()
+/// Counts what was put in a lane between two samples as lost to the links that are away for it.
+fn count_lost(
+    shared: &Shared,
+    links: &mut BTreeMap<String, StuckLink>,
+    from: &PutCounts,
+    to: &PutCounts,
+) {
+    for (at, topic) in shared.topics().iter().enumerate() {
+        let (prompt, stalled) = (
+            increase(&from.prompt, &to.prompt, at),
+            increase(&from.stalled, &to.stalled, at),
+        );
+        let mut is_lost = false;
+        for (zid, link) in links.iter_mut() {
+            if let Some(lost) = &mut link.lost
+                && shared.nodes.subscribes(zid, &topic.name)
+            {
+                *lost += prompt + stalled;
+                is_lost = true;
+            }
+        }
+        if is_lost {
+            // Puts that stalled are counted already.
+            topic.lost.fetch_add(prompt, Ordering::Relaxed);
+        }
     }
 }
 
@@ -292,42 +363,35 @@ fn increase(from: &[u64], to: &[u64], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
 
-    /// How long the link was away when its buffer moves after `unmoved`, by the event; `None` without one.
+    /// How long the link was away when its buffer moves after `unmoved`; `None` if it was not.
     fn back_after(unmoved: Duration, has_stalled: bool) -> Option<Duration> {
-        let seen = Arc::new(Mutex::new(None));
-        let away = Arc::clone(&seen);
-        let events = Events::new(move |event| {
-            if let WireEvent::Back { away: span, .. } = event {
-                *away.lock().unwrap() = Some(span);
-            }
-        });
+        let events = Events::new(drop);
         let timeout = Duration::from_secs(5);
         let stalls = Stalls::new(Nodes::Unannounced, events, timeout, None);
         let begin = steady();
-        let (none, some) = (
-            PutCounts::default(),
-            PutCounts {
+        let totals = LaneTotals::default();
+        // A put that does not end.
+        totals.begun.fetch_add(1, Ordering::Relaxed);
+        let mut lane = LaneSamples::new(Lane::Ordinary, PutCounts::default());
+        lane.sample(&totals, PutCounts::default());
+        let mut back = LinksBack::new();
+        let samples = [
+            (Duration::ZERO, 100_000, false),
+            (unmoved / 2, 100_000, false),
+            (unmoved, 50_000, has_stalled),
+        ];
+        for (after, unread, has_stalled) in samples {
+            let counts = PutCounts {
                 all_stalled: u64::from(has_stalled),
                 ..PutCounts::default()
-            },
-        );
-        let bytes = |bytes: u64| BTreeMap::from([("peer".to_owned(), bytes)]);
-        let mut links = BTreeMap::new();
-        let shared = &stalls.shared;
-        shared.update(&mut links, &bytes(100_000), &none, &none, begin);
-        shared.update(
-            &mut links,
-            &bytes(100_000),
-            &none,
-            &none,
-            begin + unmoved / 2,
-        );
-        shared.update(&mut links, &bytes(50_000), &none, &some, begin + unmoved);
-        *seen.lock().unwrap()
+            };
+            lane.sample(&totals, counts);
+            let bytes = BTreeMap::from([("peer".to_owned(), unread)]);
+            lane.update(&stalls.shared, &bytes, begin + after, &mut back);
+        }
+        back.get("peer").map(|(away, _)| *away)
     }
 
     #[test]
@@ -346,5 +410,25 @@ mod tests {
                 "{unmoved:?} {has_stalled}"
             );
         }
+    }
+
+    #[test]
+    fn a_put_that_takes_long_is_noticed_while_puts_in_another_lane_end() {
+        let timeout = Duration::from_secs(5);
+        let ordinary = Stalls::new(Nodes::Unannounced, Events::new(drop), timeout, None);
+        let bulk = ordinary.of(Lane::Bulk);
+        let shared = &ordinary.shared;
+        let mut lanes = Lane::ALL.map(|lane| LaneSamples::new(lane, shared.counts(lane)));
+        bulk.while_putting(|| {
+            for _ in 0..2 {
+                ordinary.while_putting(|| {
+                    for lane in &mut lanes {
+                        lane.sample(shared.totals(lane.lane), shared.counts(lane.lane));
+                    }
+                });
+            }
+        });
+        let [of_ordinary, of_bulk] = lanes.map(|lane| lane.takes_long);
+        assert!(!of_ordinary && of_bulk);
     }
 }

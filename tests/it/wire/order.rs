@@ -5,11 +5,16 @@ use std::time::Duration;
 use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
-use bagplay::wire::{ClockOptions, SendOrder, encode_clock};
+use bagplay::wire::{
+    ClockOptions, Missed, SendOrder, TopicState, WireEvent, WireOutput, encode_clock,
+};
+use zenoh::Wait;
 
 use crate::support::network::{
-    CLOCK_KEY, Pipe, message, number, payload, peer, played, router, subscribe, take,
+    self, CLOCK_KEY, Pipe, STRING, STRING_HASH, message, number, payload, peer, played, router,
+    subscribe, take,
 };
+use crate::support::patience::until;
 
 const LARGE: usize = 1_000_000;
 /// More than a link takes while its reader takes nothing.
@@ -158,4 +163,70 @@ fn large_messages_are_put_before_a_jump() {
     output.segment(&segment.seek(Time::from_secs(5)));
     let image = output.monitor().topic(TopicId(0)).unwrap();
     assert_eq!(image.sent, u64::from(IMAGES));
+}
+
+/// A put of a large message has waited for the whole stall timeout. From then on zenoh drops large messages, but small ones
+/// have a queue of their own, which has room.
+#[test]
+fn what_a_stuck_subscriber_loses_of_large_topics_is_not_counted_for_small_ones() {
+    let (session, events, endpoint) = router(|options| {
+        options.order = SendOrder::PerTopic;
+        options.stall_timeout = Duration::from_millis(500);
+    });
+    let topics = [played(0, "/image", None), played(1, "/imu", None)];
+    let (mut output, _) = session.advertise(&topics, None).unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let _tokens = ["/image", "/imu"].map(|topic| {
+        let token = network::token(&node, "MS", topic, STRING, STRING_HASH);
+        node.liveliness().declare_token(token).wait().unwrap()
+    });
+    let (_images, images) = subscribe(&node, "0/image/**");
+    let (_imus, imus) = subscribe(&node, "0/imu/**");
+    let monitor = output.monitor();
+    until("both", || {
+        let topics = monitor.topics();
+        let is_known = |it: &TopicState| it.has_match && it.subscribers == 1;
+        topics.iter().all(is_known)
+    });
+    pipe.block();
+    output.message(&message(0, payload(0, HUGE)), Occasion::Due);
+    let missed = || [0, 1].map(|topic| monitor.topics()[topic].missed);
+    let mut small = 0;
+    let mut put_small = |output: &mut WireOutput| {
+        output.message(&message(1, payload(small, 8)), Occasion::Due);
+        small += 1;
+    };
+    until("a stall", || {
+        put_small(&mut output);
+        missed()[0].stalled == 1
+    });
+    let mut image = 0;
+    until("large messages that are known to be lost", || {
+        put_small(&mut output);
+        image += 1;
+        output.message(&message(0, payload(image, LARGE)), Occasion::Due);
+        missed()[0].lost > 20
+    });
+    assert_eq!(missed()[0].stalled, 1);
+    assert_eq!(missed()[1], Missed::default());
+    drop(pipe);
+    let back = events.wait("return", |event| matches!(event, WireEvent::Back { .. }));
+    assert!(
+        matches!(back, WireEvent::Back { lost, .. } if lost > 20),
+        "{back}"
+    );
+    until("large messages again", || {
+        image += 1;
+        output.message(&message(0, payload(image, LARGE)), Occasion::Due);
+        !images.is_empty()
+    });
+    // All that were put before it are lost.
+    let first = number(take(&images).payload());
+    let lost = missed()[0].lost;
+    assert!((21..=u64::from(first)).contains(&lost), "{lost} of {first}");
+    for n in 0..small {
+        assert_eq!(number(take(&imus).payload()), n);
+    }
+    assert_eq!(missed()[1], Missed::default());
 }
