@@ -34,7 +34,8 @@ pub trait Output {
     /// Sends a message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;
     /// Called after the last message. Returns when every message has been passed on; only outputs with a queue have to wait.
-    fn finish(&mut self) {}
+    /// An output that passes on what it gets passes this on, too.
+    fn finish(&mut self);
 }
 
 /// Discards everything; for `--wire null`.
@@ -47,6 +48,7 @@ impl Output for Null {
     fn message(&mut self, _: &Message, _: Occasion) -> Delivery {
         Delivery::Sent
     }
+    fn finish(&mut self) {}
 }
 
 /// One call of an [`Output`], as [`Recording`] passes it on.
@@ -74,6 +76,7 @@ impl<F: FnMut(Event)> Output for Recording<F> {
         (self.0)(Event::Message(message.topic, message.log_time, occasion));
         Delivery::Sent
     }
+    fn finish(&mut self) {}
 }
 
 impl<F> std::fmt::Debug for Recording<F> {

@@ -101,6 +101,7 @@ impl Output for Transcript {
         self.tell(Event::Message(message.key, occasion));
         Delivery::Sent
     }
+    fn finish(&mut self) {}
 }
 
 /// What has been seen of one generation, and the walk over the bag with which it is compared.

@@ -79,6 +79,10 @@ impl<O: Output> Output for Timed<'_, O> {
         }
         self.inner.message(message, occasion)
     }
+
+    fn finish(&mut self) {
+        self.inner.finish();
+    }
 }
 
 fn main() -> Result<(), Failure> {

@@ -288,6 +288,7 @@ impl Output for Full {
     fn message(&mut self, _: &Message, _: Occasion) -> Delivery {
         Delivery::Dropped
     }
+    fn finish(&mut self) {}
 }
 
 /// A desk without a run, and an output that drops everything.

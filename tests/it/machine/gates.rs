@@ -367,6 +367,8 @@ impl Output for Asking {
         }
         Delivery::Sent
     }
+
+    fn finish(&mut self) {}
 }
 
 #[test]

@@ -760,6 +760,7 @@ impl Output for DropsAll {
         self.0.push(message.topic);
         Delivery::Dropped
     }
+    fn finish(&mut self) {}
 }
 
 #[test]
