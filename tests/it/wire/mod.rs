@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cli")]
 pub(crate) mod attached;
+pub(crate) mod bulk;
 pub(crate) mod clock;
 #[cfg(feature = "cli")]
 pub(crate) mod clock_server;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros::{Durability, History, Qos, Reliability};
-use bagplay::wire::{Gid, SourceStamps, Token};
+use bagplay::wire::{Gid, SendOrder, SourceStamps, Token};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 use zenoh::sample::Sample;
@@ -62,7 +62,6 @@ fn a_volatile_topic_arrives_with_sequence_and_gid() {
     assert_eq!(endpoint.unwrap().qos, Qos::default());
 }
 
-/// As `rmw_zenoh` subscribes to a latched topic.
 /// The source times of messages with log time 5.
 #[test]
 fn source_timestamps_show_the_wall_time_or_the_log_time() {
@@ -83,6 +82,7 @@ fn source_timestamps_show_the_wall_time_or_the_log_time() {
     }
 }
 
+/// As `rmw_zenoh` subscribes to a latched topic: what it receives, up to the last message.
 fn late_joiner(node: &zenoh::Session, depth: usize) -> Vec<u32> {
     let (tell, samples) = bounded(1000);
     let key = format!("0/map/{STRING}/{STRING_HASH}");
@@ -116,15 +116,18 @@ fn a_late_joiner_of_a_latched_topic_gets_the_last_samples() {
         ..Qos::default()
     };
     for reliability in [Reliability::Reliable, Reliability::BestEffort] {
-        let (session, _, endpoint) = router(|_| ());
-        let map = played(0, "/map", Some(Qos { reliability, ..qos }));
-        let (mut output, _) = session.advertise(&[map], None).unwrap();
-        for n in 0..25 {
-            output.message(&message(0, payload(n, 100)), Occasion::Due);
+        // Large ones, too, which have no lane of their own if they are latched.
+        for (order, size) in [(SendOrder::AllTopics, 100), (SendOrder::PerTopic, 100_000)] {
+            let (session, _, endpoint) = router(|options| options.order = order);
+            let map = played(0, "/map", Some(Qos { reliability, ..qos }));
+            let (mut output, _) = session.advertise(&[map], None).unwrap();
+            for n in 0..25 {
+                output.message(&message(0, payload(n, size)), Occasion::Due);
+            }
+            let node = peer(&endpoint);
+            assert_eq!(late_joiner(&node, 100), (15..25).collect::<Vec<_>>());
+            assert_eq!(late_joiner(&node, 3), (22..25).collect::<Vec<_>>());
         }
-        let node = peer(&endpoint);
-        assert_eq!(late_joiner(&node, 100), (15..25).collect::<Vec<_>>());
-        assert_eq!(late_joiner(&node, 3), (22..25).collect::<Vec<_>>());
     }
 }
 
