@@ -31,8 +31,7 @@ impl Scheduling {
         let Err(refused) = become_realtime() else {
             return;
         };
-        let nice = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
-        let instead = match nice {
+        let instead = match become_nice() {
             Ok(()) => format!("it runs at nice {NICE} instead"),
             Err(error) => format!(
                 "nice {NICE} is not permitted either ({error}): the priority stays as it was"
@@ -43,6 +42,20 @@ impl Scheduling {
              {instead}"
         );
     }
+}
+
+#[cfg(target_os = "linux")]
+fn become_nice() -> std::io::Result<()> {
+    Ok(rustix::process::setpriority_process(
+        Some(rustix::thread::gettid()),
+        NICE,
+    )?)
+}
+
+/// Only on Linux a thread has a niceness of its own.
+#[cfg(not(target_os = "linux"))]
+fn become_nice() -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 fn become_realtime() -> Result<(), String> {

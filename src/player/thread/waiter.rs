@@ -67,7 +67,7 @@ impl Burst {
     pub(in crate::player) fn begin() -> Self {
         Self {
             left: Self::MOST,
-            tick: clock_gettime(ClockId::MonotonicCoarse),
+            tick: last_tick(),
         }
     }
 
@@ -77,8 +77,22 @@ impl Burst {
             return false;
         };
         self.left = left;
-        self.tick == clock_gettime(ClockId::MonotonicCoarse)
+        self.tick == last_tick()
     }
+}
+
+/// When the kernel's tick last moved: a cheap clock.
+#[cfg(target_os = "linux")]
+fn last_tick() -> Timespec {
+    clock_gettime(ClockId::MonotonicCoarse)
+}
+
+/// The start of the present millisecond, in place of the kernel's tick.
+#[cfg(not(target_os = "linux"))]
+fn last_tick() -> Timespec {
+    let mut now = clock_gettime(ClockId::Monotonic);
+    now.tv_nsec -= now.tv_nsec % 1_000_000;
+    now
 }
 
 /// Waits for instants: parks the thread first, and spins at the end.

@@ -25,9 +25,14 @@ pub(crate) fn steady() -> Instant {
 pub(crate) enum SpanClock {
     /// To the nanosecond.
     Exact,
-    /// At the kernel's last tick, up to [`TICK`] ago; much cheaper to read.
+    /// At the kernel's last tick, up to [`TICK`] ago; much cheaper to read. Exact on systems other than Linux.
     Coarse,
 }
+
+#[cfg(target_os = "linux")]
+const COARSE: ClockId = ClockId::MonotonicCoarse;
+#[cfg(not(target_os = "linux"))]
+const COARSE: ClockId = ClockId::Monotonic;
 
 /// The longest time between two ticks of a kernel (100 Hz).
 const TICK: Duration = Duration::from_millis(10);
@@ -54,7 +59,7 @@ impl SpanClock {
     pub(crate) fn read(self) -> Duration {
         let now = clock_gettime(match self {
             Self::Exact => ClockId::Monotonic,
-            Self::Coarse => ClockId::MonotonicCoarse,
+            Self::Coarse => COARSE,
         });
         Duration::try_from(now).unwrap_or_default()
     }
