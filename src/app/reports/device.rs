@@ -140,7 +140,9 @@ fn output_of(about: &Metadata) -> io::Result<Option<File>> {
     use std::os::unix::fs::MetadataExt as _;
     let is_it = |output: BorrowedFd<'_>| {
         let found = rustix::fs::fstat(output);
-        found.is_ok_and(|found| (found.st_dev, found.st_ino) == (about.dev(), about.ino()))
+        // The number of a device has another type on other systems.
+        let is_same = |dev: i128, ino| (dev, ino) == (about.dev().into(), about.ino());
+        found.is_ok_and(|found| is_same(found.st_dev.into(), found.st_ino))
     };
     let (out, err) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let output = [out, err].into_iter().find(|output| is_it(*output));
