@@ -9,19 +9,18 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod report;
+mod timed;
 
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use bagplay::bag::{Bag, Cues, Direction, Message, Selection, StartAt, TopicId};
-use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
 use bagplay::player::{Options, Pace, Player, Source};
-use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
 use report::{Figure, Report, Series};
-use rustix::time::{ClockId, clock_gettime};
+use timed::{Timed, processor_nanos};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::qos::CongestionControl;
@@ -140,7 +139,7 @@ struct Listener {
     arrived: Arc<AtomicU64>,
     began: std::cell::Cell<Option<Instant>>,
     /// Processor time of the thread that puts, in nanoseconds.
-    spent: Arc<AtomicU64>,
+    spent: std::cell::Cell<u64>,
 }
 
 impl Listener {
@@ -165,7 +164,7 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<Turn, Failure> {
     let listener = Listener {
         arrived: Arc::default(),
         began: std::cell::Cell::default(),
-        spent: Arc::default(),
+        spent: std::cell::Cell::default(),
     };
     let arrived = Arc::clone(&listener.arrived);
     let subscribe = {
@@ -193,7 +192,7 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<Turn, Failure> {
     Ok(Turn {
         rate: messages as f64 / ended.duration_since(began).as_secs_f64(),
         lost,
-        micros: listener.spent.load(Ordering::Relaxed) as f64 / 1e3 / messages as f64,
+        micros: listener.spent.get() as f64 / 1e3 / messages as f64,
     })
 }
 
@@ -242,8 +241,7 @@ fn put_from_memory(
     for payload in messages {
         publisher.put(payload).attachment(&[0_u8; 33][..]).wait()?;
     }
-    let spent = processor_nanos() - before;
-    listener.spent.store(spent, Ordering::Relaxed);
+    listener.spent.set(processor_nanos() - before);
     drop((matching, publisher));
     Ok(Box::new(session))
 }
@@ -275,58 +273,14 @@ fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<Box<dyn Any>, 
         pace: Pace::Max,
         ..Options::new(recording)
     };
-    let out = Timed {
-        out,
-        left: bag
-            .message_count()
-            .ok_or("the recording does not say how many messages it has")?,
-        before: 0,
-        spent: Arc::clone(&listener.spent),
-    };
+    let messages = bag
+        .message_count()
+        .ok_or("the recording does not say how many messages it has")?;
+    let out = Timed::new(out, messages);
     listener.begin();
     let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
+    listener.spent.set(out.spent()?.0);
     Ok(Box::new((out, session)))
-}
-
-/// The processor time of this thread so far, in nanoseconds.
-fn processor_nanos() -> u64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or(0)
-}
-
-/// An output, and the processor time of its thread from the first message to the last.
-struct Timed<O> {
-    out: O,
-    left: u64,
-    before: u64,
-    spent: Arc<AtomicU64>,
-}
-
-impl<O: Output> Output for Timed<O> {
-    fn segment(&mut self, segment: &Segment) {
-        self.out.segment(segment);
-    }
-
-    fn finish(&mut self) {
-        self.out.finish();
-    }
-
-    fn clock(&mut self, time: Time<Ros>) {
-        self.out.clock(time);
-    }
-
-    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        if self.before == 0 {
-            self.before = processor_nanos();
-        }
-        let delivery = self.out.message(message, occasion);
-        self.left -= 1;
-        if self.left == 0 {
-            let spent = processor_nanos() - self.before;
-            self.spent.store(spent, Ordering::Relaxed);
-        }
-        delivery
-    }
 }
 
 fn write_recording(

@@ -16,6 +16,8 @@ mod recording;
 #[path = "../report/mod.rs"]
 mod report;
 mod subscribers;
+#[path = "../timed/mod.rs"]
+mod timed;
 
 use std::path::Path;
 

@@ -3,20 +3,18 @@
 //! All are in this process: either many subscribers in one zenoh session, or one in each of several sessions.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bagplay::bag::{Bag, Cues, Message, Selection, TopicId};
-use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::bag::{Bag, Cues, Selection, TopicId};
 use bagplay::player::{Options, Pace, Player, Source};
-use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
-use rustix::time::{ClockId, clock_gettime};
 use zenoh::Wait;
 
 use super::Failure;
 use super::curve::Cost;
+use super::timed::Timed;
 
 pub(crate) const MESSAGES: u64 = 20_000;
 /// The key of the topic, for each type hash.
@@ -82,27 +80,20 @@ pub(crate) fn measure(
     )]
     std::thread::sleep(SETTLED);
 
-    let spent = Arc::new(Mutex::new(None));
     let unpaced = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(&bag), 64 << 20, unpaced.waker());
     let options = Options {
         pace: Pace::Max,
         ..Options::new(bag.range().ok_or("no messages")?)
     };
-    let out = Timed {
-        out,
-        left: MESSAGES,
-        before: 0,
-        spent: Arc::clone(&spent),
-    };
+    let out = Timed::new(out, MESSAGES);
     let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
     let last_arrival = ended.recv_timeout(PATIENCE).map_err(|_| {
         let missing = MESSAGES * count - arrived.load(Ordering::Relaxed);
         format!("{missing} messages did not arrive")
     })?;
+    let (nanos, last_put) = out.spent()?;
     drop((kept, open, out, session));
-    let spent = spent.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let (nanos, last_put) = spent.ok_or("not all messages were put")?;
     let after = last_arrival.saturating_duration_since(last_put);
     #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
     let for_each = nanos as f64 / 1e3 / MESSAGES as f64;
@@ -129,46 +120,4 @@ fn connect(endpoint: &str) -> Result<zenoh::Session, Failure> {
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 fn now() -> Instant {
     Instant::now()
-}
-
-/// The processor time of this thread so far, in nanoseconds.
-fn processor_nanos() -> u64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or(0)
-}
-
-/// An output, the processor time of its thread from the first message to the last, and the time of the last.
-struct Timed<O> {
-    out: O,
-    left: u64,
-    before: u64,
-    spent: Arc<Mutex<Option<(u64, Instant)>>>,
-}
-
-impl<O: Output> Output for Timed<O> {
-    fn segment(&mut self, segment: &Segment) {
-        self.out.segment(segment);
-    }
-
-    fn finish(&mut self) {
-        self.out.finish();
-    }
-
-    fn clock(&mut self, time: Time<Ros>) {
-        self.out.clock(time);
-    }
-
-    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        if self.before == 0 {
-            self.before = processor_nanos();
-        }
-        let delivery = self.out.message(message, occasion);
-        self.left -= 1;
-        if self.left == 0 {
-            let spent = processor_nanos() - self.before;
-            let mut told = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-            *told = Some((spent, now()));
-        }
-        delivery
-    }
 }
