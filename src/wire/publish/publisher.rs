@@ -91,6 +91,7 @@ pub(crate) struct TopicPublisher {
     sink: Sink,
     form: MessageForm,
     sequence: i64,
+    /// `None` if messages have no zenoh timestamp, or get it from zenoh: those of latched topics.
     stamps: Option<Stamps>,
     /// `None` for latched topics, whose messages go through one cache.
     low: Option<Arc<LowPut>>,
@@ -195,7 +196,8 @@ impl TopicPublisher {
             sink,
             form: topic.form,
             sequence: 0,
-            stamps: sessions.stamp_messages.then(|| Stamps::of(session)),
+            stamps: (sessions.stamp_messages && topic.latched.is_none())
+                .then(|| Stamps::of(session)),
             low,
         })
     }
