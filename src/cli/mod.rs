@@ -14,7 +14,8 @@ pub use args::follow_flags::FollowArgs;
 pub use args::given::Given;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
-    Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, OrderOf, RosDistro, Wire,
+    Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, OrderOf, RosDistro,
+    SharedMemoryArg, Wire,
 };
 pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};

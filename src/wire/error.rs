@@ -103,6 +103,14 @@ pub enum WireError {
         /// The error from zenoh.
         source: Cause,
     },
+    /// Memory cannot be shared with subscribers.
+    #[error("no memory can be shared with subscribers: {reason}")]
+    SharedMemory {
+        /// What the system lacks.
+        reason: String,
+        /// The error from zenoh, if it has tried.
+        source: Option<Cause>,
+    },
     /// A thread could not be started.
     #[error("cannot start the clock thread")]
     Thread(#[source] std::io::Error),

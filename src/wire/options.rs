@@ -48,6 +48,18 @@ pub enum SendOrder {
     PerTopic,
 }
 
+/// Whether large messages leave through memory that is shared with subscribers on this host.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum SharedMemoryUse {
+    /// As the zenoh configuration of the session says (`transport/shared_memory/enabled`); no, if there is none.
+    #[default]
+    Auto,
+    /// Yes, to subscribers that use it too.
+    On,
+    /// No.
+    Off,
+}
+
 /// Which form of type hash the ROS 2 nodes on the network use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Distro {
@@ -99,6 +111,8 @@ pub struct WireOptions {
     pub source_stamps: SourceStamps,
     /// Which order of the messages holds.
     pub order: SendOrder,
+    /// Whether large messages leave through shared memory.
+    pub shared_memory: SharedMemoryUse,
     /// Whether each message is sent at once. Otherwise zenoh may hold a small one back for a millisecond, while none of its
     /// threads runs, so that more of them go together.
     pub sends_at_once: bool,
@@ -121,6 +135,7 @@ impl Default for WireOptions {
             any_type_hash: false,
             source_stamps: SourceStamps::default(),
             order: SendOrder::default(),
+            shared_memory: SharedMemoryUse::default(),
             sends_at_once: false,
         }
     }

@@ -4,7 +4,10 @@
 //! wait for slow subscribers.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::bag::ChunkMemory;
 
 use super::clock::clock_topic::Clock;
 use super::dialect::dialects::Dialect;
@@ -14,9 +17,10 @@ use super::event::{Events, WireEvent};
 use super::net::connection::Connection;
 use super::net::connectivity::PathState;
 use super::net::env::Environment;
-use super::options::{ClockOptions, Played, Skipped, WireOptions};
+use super::options::{ClockOptions, Played, SharedMemoryUse, Skipped, WireOptions};
 use super::publish::declare::declare;
 use super::publish::drain::{Drained, drain};
+use super::publish::shared_memory::SharedMemory;
 use super::publish::wire_output::WireOutput;
 use super::rmw_zenoh::graph::Graph;
 use super::rmw_zenoh::node::{Node, NodeName};
@@ -30,6 +34,7 @@ pub struct Session {
     // Closing takes the fields in this order.
     pub(crate) node: Node,
     pub(crate) connection: Connection,
+    shared_memory: Option<SharedMemory>,
 }
 
 impl Session {
@@ -39,7 +44,7 @@ impl Session {
         events: impl Fn(WireEvent) + Send + Sync + 'static,
     ) -> Result<Self, WireError> {
         let events = Events::new(events);
-        let mut environment = Environment::read()?;
+        let mut environment = Environment::read()?.sharing_memory(options.shared_memory);
         if options.sends_at_once {
             environment = environment.sending_at_once();
         }
@@ -47,10 +52,15 @@ impl Session {
         let name = NodeName::parse(&options.node_name)?;
         let connection = Connection::open(options, &environment, &events)?;
         let node = Node::new(&connection.zenoh, domain, name, options, &events)?;
+        let shared_memory = shared_memory(options, &connection)?;
         if connection.is_answered() {
             node.settle(TOKENS_PATIENCE);
         }
-        Ok(Self { node, connection })
+        Ok(Self {
+            node,
+            connection,
+            shared_memory,
+        })
     }
 
     /// The role on the network, as text for the user: `router on tcp/127.0.0.1:7447`, `connected to
@@ -117,6 +127,13 @@ impl Session {
         self.advertise_in(Dialect::Plain, played, clock)
     }
 
+    /// Memory for chunks from which messages reach subscribers on this host without a copy; `None` if links do not share
+    /// memory. For [`Cues::with_memory`](crate::bag::Cues::with_memory).
+    pub fn chunk_memory(&self) -> Option<Arc<dyn ChunkMemory>> {
+        let memory = self.shared_memory.clone()?;
+        Some(Arc::new(memory))
+    }
+
     fn advertise_in(
         &self,
         dialect: Dialect<'_>,
@@ -131,7 +148,9 @@ impl Session {
         };
         let plan = dialect.plan(played, own_clock, &self.connection.events)?;
         let served = plan.clock.as_ref().zip(clock);
-        let output = declare(&self.connection, &plan.topics, served, dialect.nodes())?;
+        let memory = self.shared_memory.as_ref();
+        let topics = &plan.topics;
+        let output = declare(&self.connection, topics, served, dialect.nodes(), memory)?;
         let waker = output.clock.as_ref().map(Clock::waker);
         dialect.publishes(plan.ours, waker);
         Ok((output, plan.skipped))
@@ -175,6 +194,25 @@ impl fmt::Debug for Session {
             .field("zid", &self.node.token.zid)
             .field("description", &self.describe())
             .finish_non_exhaustive()
+    }
+}
+
+/// The memory to share, if links share memory. If the system has none, only the option that asks for it makes that an error.
+fn shared_memory(
+    options: &WireOptions,
+    connection: &Connection,
+) -> Result<Option<SharedMemory>, WireError> {
+    SharedMemory::clean_up();
+    if !connection.shares_memory() {
+        return Ok(None);
+    }
+    match SharedMemory::open(&connection.events) {
+        Ok(memory) => Ok(Some(memory)),
+        Err(error) if options.shared_memory == SharedMemoryUse::On => Err(error),
+        Err(error) => {
+            connection.events.warn(error.to_string());
+            Ok(None)
+        }
     }
 }
 

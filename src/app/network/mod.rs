@@ -6,21 +6,22 @@ mod output;
 mod parameters;
 mod subscribers;
 mod timeline;
+mod wire_options;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bagplay::bag::{Bag, TopicId};
+use bagplay::bag::{Bag, ChunkMemory, TopicId};
 use bagplay::cli::{
-    Chosen, CongestionArg, Exit, Hints, LeftOut, Losses, Plan, PlanError, PlayArgs, RosDistro,
-    Wire, WireArgs,
+    Chosen, Exit, Hints, LeftOut, Losses, Plan, PlanError, PlayArgs, Wire, WireArgs,
 };
 use bagplay::output::Null;
 use bagplay::player::{Before, Control, Transport};
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Drained, LogLine, Monitor, NodeDescription, NodeFeed,
-    PathState, Played, PlayerServices, QueueDepth, ServedNode, ServedPlayer, Session, Severity,
-    Skipped, StateTopic, TopicState, WireError, WireEvent, WireOptions,
+    ClockOptions, Drained, LogLine, Monitor, NodeDescription, NodeFeed, PathState, Played,
+    PlayerServices, QueueDepth, ServedNode, ServedPlayer, Session, Severity, Skipped, StateTopic,
+    TopicState, WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 use tracing::Level;
@@ -32,6 +33,7 @@ use output::declare;
 pub(crate) use parameters::{of_clock_server, of_player};
 #[cfg(feature = "tui")]
 pub(crate) use timeline::clock_words;
+use wire_options::options;
 
 /// How many events may wait for the main thread. Further ones are dropped; that happens only in a flood.
 const EVENTS: usize = 4096;
@@ -93,6 +95,11 @@ impl Network {
             feed: NodeFeed::default(),
             node: None,
         })
+    }
+
+    /// The memory that is shared with subscribers, if any is.
+    pub(crate) fn chunk_memory(&self) -> Option<Arc<dyn ChunkMemory>> {
+        self.session.as_ref().and_then(Session::chunk_memory)
     }
 
     /// Fails if another node already serves `/clock`.
@@ -369,30 +376,4 @@ fn leave_out(
         plan.leave_out(args, one.id, LeftOut { topic, reason })?;
     }
     Ok(())
-}
-
-fn options(args: &WireArgs) -> WireOptions {
-    WireOptions {
-        domain_id: args.domain_id,
-        node_name: args.node_name.clone(),
-        connect: args.connect.clone(),
-        listen: args.listen.clone(),
-        config_file: args.zenoh_config.clone(),
-        congestion: match args.congestion {
-            CongestionArg::Block => Congestion::Block,
-            CongestionArg::BlockFirst => Congestion::BlockFirst,
-            CongestionArg::Drop => Congestion::Drop,
-        },
-        stall_timeout: args.stall_timeout.to_std(),
-        distro: match args.ros_distro {
-            RosDistro::Auto => Distro::Auto,
-            RosDistro::Humble => Distro::Humble,
-            RosDistro::Jazzy => Distro::Jazzy,
-            RosDistro::Kilted => Distro::Kilted,
-            RosDistro::Lyrical => Distro::Lyrical,
-            RosDistro::Rolling => Distro::Rolling,
-        },
-        any_type_hash: args.any_type_hash,
-        ..WireOptions::default()
-    }
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(
     }
     let player = Player::new();
     let transport = player.transport();
-    let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player);
+    let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player, &network);
     let state = network.serve_state(args.clock.clock_state, &plan, &transport)?;
     let followed = Followed::of(&args.follow, &network, &plan, &transport)?;
     network.wait_for_routes();
@@ -260,9 +260,16 @@ pub(crate) fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
 }
 
 /// The source of the player: the read-ahead over the chosen topics, and how far it has come.
-pub(super) fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> (Source, Reach) {
+pub(super) fn source(
+    bag: &Bag,
+    plan: &Plan,
+    read_ahead: u64,
+    player: &Player,
+    network: &Network,
+) -> (Source, Reach) {
     let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
-    let cues = Cues::new(bag.clone(), topics, read_ahead, player.waker());
+    let cues = Cues::new(bag.clone(), topics, read_ahead, player.waker())
+        .with_memory(network.chunk_memory());
     let reach = cues.reach();
     (Source::of(cues), reach)
 }

@@ -7,6 +7,8 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::memory::{ChunkBytes, ChunkMemory};
+
 /// How much decompressed data there is; for tests and the status line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
@@ -59,10 +61,19 @@ impl Budget {
 }
 
 /// Counts the bytes of one walk.
-#[derive(Debug)]
 pub(crate) struct Meter {
     budget: Arc<Budget>,
+    memory: Option<Arc<dyn ChunkMemory>>,
     state: Mutex<MeterState>,
+}
+
+impl std::fmt::Debug for Meter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meter")
+            .field("budget", &self.budget)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -74,10 +85,24 @@ struct MeterState {
 
 impl Meter {
     pub(crate) fn new(budget: &Arc<Budget>) -> Arc<Self> {
+        Self::with_memory(budget, None)
+    }
+
+    /// A meter of a walk whose chunks are decompressed into this memory while that has room.
+    pub(crate) fn with_memory(
+        budget: &Arc<Budget>,
+        memory: Option<Arc<dyn ChunkMemory>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             budget: Arc::clone(budget),
+            memory,
             state: Mutex::default(),
         })
+    }
+
+    /// The memory into which chunks of the walk are decompressed; `None`: the heap.
+    pub(crate) fn memory(&self) -> Option<&dyn ChunkMemory> {
+        self.memory.as_deref()
     }
 
     /// A meter in a budget of its own, without a bound.
@@ -218,7 +243,7 @@ impl Drop for Permit {
 /// Decompressed bytes with their permit: the owner behind the payload of a message.
 #[derive(Debug)]
 pub(crate) struct CountedBytes {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: ChunkBytes,
     pub(crate) permit: Permit,
 }
 

@@ -10,11 +10,10 @@ use std::sync::Arc;
 use lz4_flex::frame::FrameDecoder;
 use mcap::records::op;
 use zstd::bulk::Decompressor;
-use zstd::zstd_safe::{
-    DCtx, DParameter, InBuffer, OutBuffer, get_error_name, get_frame_content_size,
-};
+use zstd::zstd_safe::{DCtx, DParameter, InBuffer, get_error_name, get_frame_content_size};
 
 use super::budget::{CountedBytes, Meter, Permit};
+use super::memory::Filling;
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::limits::MAX_CHUNK;
@@ -59,16 +58,14 @@ impl Decoder {
         }
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if chunk.storage == Storage::OutsideChunks {
-            let permit = meter.permit(length as u64);
             meter.count_decompression();
-            let mut bytes = vec![0; length];
-            source
-                .read_into(offset, &mut bytes)
-                .map_err(|error| unreadable(&error))?;
-            return Ok(CountedBytes { bytes, permit });
+            let mut unpacked = Unpacked::new(length as u64, meter)?;
+            let read = |bytes: &mut [u8]| source.read_into(offset, bytes);
+            unpacked.bytes.fill(read).map_err(|it| unreadable(&it))?;
+            return unpacked.checked(0);
         }
-        if chunk.length > MOST_COMPRESSED {
-            return read_large(source, chunk, meter);
+        if chunk.length > MOST_COMPRESSED || is_likely_uncompressed(chunk) {
+            return read_in_pieces(source, chunk, meter);
         }
         self.compressed.resize(length, 0);
         source
@@ -98,8 +95,15 @@ fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Decompresses a chunk while its bytes are read.
-fn read_large(
+/// Whether the index says that the chunk is as long as its records and a header. Then its bytes need not pass through the
+/// buffer for compressed ones.
+fn is_likely_uncompressed(chunk: &ChunkRef) -> bool {
+    let rest = chunk.length.checked_sub(chunk.uncompressed);
+    rest.is_some_and(|rest| rest <= (FRAME + LONGEST_CHUNK_HEADER) as u64)
+}
+
+/// Decompresses a chunk while its bytes are read, or reads the bytes of an uncompressed one to where they stay.
+fn read_in_pieces(
     source: &Source,
     chunk: &ChunkRef,
     meter: &Arc<Meter>,
@@ -118,29 +122,19 @@ fn read_large(
     let end = at + header.compressed_size;
     let data = Section { source, at, end };
     meter.count_decompression();
-    let Unpacked { mut bytes, permit } = room(
-        codec,
-        header.compressed_size,
-        header.uncompressed_size,
-        meter,
-    )?;
-    let size = usize::try_from(header.uncompressed_size).unwrap_or(usize::MAX);
+    let (compressed, size) = (header.compressed_size, header.uncompressed_size);
+    let mut unpacked = room(codec, compressed, size, meter)?;
+    let bytes = &mut unpacked.bytes;
     match codec {
-        Codec::None if data.left() == header.uncompressed_size => {
-            bytes.resize(size, 0);
-            source
-                .read_into(at, &mut bytes)
-                .map_err(|error| unreadable(&error))?;
+        Codec::None if data.left() == size => {
+            let read = |bytes: &mut [u8]| source.read_into(at, bytes);
+            bytes.fill(read).map_err(|error| unreadable(&error))?;
         }
         Codec::None => {}
-        Codec::Lz4 => unlz4(data, size, &mut bytes)?,
-        Codec::Zstd => unzstd_in_pieces(data, size, &mut bytes)?,
+        Codec::Lz4 => unlz4(data, bytes)?,
+        Codec::Zstd => unzstd_in_pieces(data, bytes)?,
     }
-    checked(
-        bytes,
-        permit,
-        (header.uncompressed_size, header.uncompressed_crc),
-    )
+    unpacked.checked(header.uncompressed_crc)
 }
 
 /// Bytes of a file that are read in sequence.
@@ -197,20 +191,48 @@ fn decompress(
     let ChunkRecord { header, data } = chunk;
     let declared = header.uncompressed_size;
     let codec = Codec::named(&header.compression)?;
-    let Unpacked { mut bytes, permit } = room(codec, data.len() as u64, declared, meter)?;
-    let size = usize::try_from(declared).unwrap_or(usize::MAX);
+    let mut unpacked = room(codec, data.len() as u64, declared, meter)?;
+    let bytes = &mut unpacked.bytes;
     match codec {
-        Codec::None => bytes.extend_from_slice(data),
-        Codec::Lz4 => unlz4(data, size, &mut bytes)?,
-        Codec::Zstd => unzstd(zstd, data, size, &mut bytes)?,
+        Codec::None => drop(bytes.append(data)),
+        Codec::Lz4 => unlz4(data, bytes)?,
+        Codec::Zstd => unzstd(zstd, data, bytes)?,
     }
-    checked(bytes, permit, (declared, header.uncompressed_crc))
+    unpacked.checked(header.uncompressed_crc)
 }
 
 /// The buffer for a decompressed chunk, with its permit.
 struct Unpacked {
-    bytes: Vec<u8>,
+    bytes: Filling,
     permit: Permit,
+}
+
+impl Unpacked {
+    fn new(declared: u64, meter: &Arc<Meter>) -> Result<Self, Fault> {
+        let permit = meter.permit(declared);
+        let size = usize::try_from(declared).unwrap_or(usize::MAX);
+        let bytes = Filling::new(size, meter.memory())
+            .map_err(|error| Fault::new(DamageKind::TooLarge, error.to_string()))?;
+        Ok(Self { bytes, permit })
+    }
+
+    /// The decompressed bytes, if they have the declared length and the checksum matches.
+    fn checked(self, crc: u32) -> Result<CountedBytes, Fault> {
+        let Self { bytes, permit } = self;
+        let size = bytes.size();
+        let bytes = bytes.finish().map_err(|length| {
+            let detail = format!("chunk holds {length} bytes, not {size}");
+            Fault::new(DamageKind::Compression, detail)
+        })?;
+        // Zero means that the writer did not compute one (the default of rosbag2).
+        if crc != 0 && crc != crc32fast::hash(&bytes) {
+            return Err(Fault::new(
+                DamageKind::Checksum,
+                "chunk fails its checksum and is skipped",
+            ));
+        }
+        Ok(CountedBytes { bytes, permit })
+    }
 }
 
 /// A buffer of the declared size, if that many compressed bytes can hold it.
@@ -221,33 +243,7 @@ fn room(codec: Codec, data: u64, declared: u64, meter: &Arc<Meter>) -> Result<Un
         );
         return Err(Fault::new(DamageKind::TooLarge, detail));
     }
-    let permit = meter.permit(declared);
-    let size = usize::try_from(declared).unwrap_or(usize::MAX);
-    let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(size)
-        .map_err(|error| Fault::new(DamageKind::TooLarge, error.to_string()))?;
-    Ok(Unpacked { bytes, permit })
-}
-
-/// The decompressed bytes, if they have the declared length and the checksum matches.
-fn checked(
-    bytes: Vec<u8>,
-    permit: Permit,
-    (declared, crc): (u64, u32),
-) -> Result<CountedBytes, Fault> {
-    if bytes.len() as u64 != declared {
-        let detail = format!("chunk holds {} bytes, not {declared}", bytes.len());
-        return Err(Fault::new(DamageKind::Compression, detail));
-    }
-    // Zero means that the writer did not compute one (the default of rosbag2).
-    if crc != 0 && crc != crc32fast::hash(&bytes) {
-        return Err(Fault::new(
-            DamageKind::Checksum,
-            "chunk fails its checksum and is skipped",
-        ));
-    }
-    Ok(CountedBytes { bytes, permit })
+    Unpacked::new(declared, meter)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -284,7 +280,7 @@ fn most(codec: Codec, compressed: u64) -> u64 {
     bound.min(plausible).min(MAX_CHUNK)
 }
 
-fn unlz4(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+fn unlz4(compressed: impl Input, bytes: &mut Filling) -> Result<(), Fault> {
     let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
     let mut decoder = FrameDecoder::new(compressed);
     let mut left = None;
@@ -304,22 +300,17 @@ fn unlz4(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(),
             left = Some(rest);
             continue;
         }
-        if block.len() > size - bytes.len() {
-            return Err(bad(format!("chunk holds more than {size} bytes")));
-        }
-        bytes.extend_from_slice(block);
         let length = block.len();
+        if !bytes.append(block) {
+            return Err(bad(format!("chunk holds more than {} bytes", bytes.size())));
+        }
         decoder.consume(length);
     }
 }
 
 /// Decompresses frames that are read in pieces. `bytes` has room for all of them and is not moved, so the decoder uses
 /// it as its window: a frame may declare any window and takes no memory for it.
-fn unzstd_in_pieces(
-    mut compressed: impl Input,
-    size: usize,
-    bytes: &mut Vec<u8>,
-) -> Result<(), Fault> {
+fn unzstd_in_pieces(mut compressed: impl Input, bytes: &mut Filling) -> Result<(), Fault> {
     let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
     let broken = |code| bad(format!("zstd: {}", get_error_name(code)));
     let decoder = DCtx::try_create();
@@ -340,14 +331,13 @@ fn unzstd_in_pieces(
         }
         let mut input = InBuffer::around(piece.get(..length).unwrap_or_default());
         while input.pos() < length {
-            let at = bytes.len();
-            let mut output = OutBuffer::around_pos(bytes, at);
-            needed = decoder
-                .decompress_stream(&mut output, &mut input)
+            let (before, read) = (bytes.len(), input.pos());
+            needed = bytes
+                .unzstd_piece(&mut decoder, &mut input)
                 .map_err(broken)?;
-        }
-        if bytes.len() > size {
-            return Err(bad(format!("chunk holds more than {size} bytes")));
+            if (bytes.len(), input.pos()) == (before, read) {
+                return Err(bad(format!("chunk holds more than {} bytes", bytes.size())));
+            }
         }
     }
     if needed != 0 {
@@ -359,8 +349,7 @@ fn unzstd_in_pieces(
 fn unzstd(
     zstd: &mut Option<Decompressor<'static>>,
     compressed: &[u8],
-    size: usize,
-    bytes: &mut Vec<u8>,
+    bytes: &mut Filling,
 ) -> Result<(), Fault> {
     let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
     if compressed.is_empty() {
@@ -368,18 +357,17 @@ fn unzstd(
     }
     // The first frame may declare its size. If that is more than the whole, refuse it before decompressing anything.
     if let Ok(Some(first)) = get_frame_content_size(compressed)
-        && first > size as u64
+        && first > bytes.size() as u64
     {
+        let size = bytes.size();
         return Err(bad(format!("chunk holds {first} bytes, not {size}")));
     }
     let decompressor = match zstd {
         Some(decompressor) => decompressor,
         None => zstd.insert(Decompressor::new().map_err(|error| bad(error.to_string()))?),
     };
-    decompressor
-        .decompress_to_buffer(compressed, bytes)
-        .map_err(|error| bad(format!("zstd: {error}")))?;
-    Ok(())
+    let unzstd = bytes.unzstd(decompressor, compressed);
+    unzstd.map_err(|error| bad(format!("zstd: {error}")))
 }
 
 impl std::fmt::Debug for Decoder {

@@ -1,7 +1,8 @@
 //! Decompresses single chunks, and bounds the decompressed bytes in memory.
 //!
-//! `chunk.rs` decompresses; `budget.rs` counts the bytes.
+//! `chunk.rs` decompresses into what `memory.rs` has room for; `budget.rs` counts the bytes.
 
 pub(crate) mod budget;
 pub(crate) mod chunk;
+pub(crate) mod memory;
 pub(crate) mod uncompressed;

@@ -16,6 +16,7 @@ use super::progress::{CueProgress, Reach};
 use super::request::{CueAt, Cued, Waker};
 use super::worker::{BATCH, Feed, Job, Worker, internal};
 use crate::bag::decompress::budget::{Budget, Meter, Usage};
+use crate::bag::decompress::memory::ChunkMemory;
 use crate::bag::message::{Message, TopicId};
 use crate::bag::recording::Bag;
 use crate::bag::walk::selection::Selection;
@@ -39,6 +40,7 @@ pub struct Cues {
     bag: Bag,
     topics: Selection,
     budget: Arc<Budget>,
+    memory: Option<Arc<dyn ChunkMemory>>,
     wake: Waker,
     reach: Reach,
     workers: Vec<(JoinHandle<()>, Arc<Meter>)>,
@@ -60,6 +62,7 @@ impl Cues {
             bag,
             topics,
             budget: Budget::new(read_ahead_bytes),
+            memory: None,
             wake,
             reach: Reach::default(),
             workers: Vec::new(),
@@ -67,6 +70,14 @@ impl Cues {
             alive: Some(alive),
             stop,
         }
+    }
+
+    /// Decompresses chunks into this memory while it has room, and onto the heap otherwise. The payload of a message is a
+    /// part of its chunk, so an output that knows the memory can send the message from there.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Option<Arc<dyn ChunkMemory>>) -> Self {
+        self.memory = memory;
+        self
     }
 
     /// The bag that is read.
@@ -91,7 +102,7 @@ impl Cues {
         if at.refill && at.only.is_none() && self.learner.is_none() {
             self.learner = Some(Learner::start(&self.bag, &self.topics, &self.budget));
         }
-        let meter = Meter::new(&self.budget);
+        let meter = Meter::with_memory(&self.budget, self.memory.clone());
         let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
         let progress = CueProgress::new();

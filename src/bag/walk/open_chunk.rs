@@ -183,7 +183,7 @@ impl OpenChunk {
             cost: permit.bytes() + copied.bytes(),
             bytes: (!is_parked).then(|| {
                 Bytes::from_owner(CountedBytes {
-                    bytes: copy,
+                    bytes: copy.into(),
                     permit: copied,
                 })
             }),

@@ -104,6 +104,18 @@ pub enum CongestionArg {
     Drop,
 }
 
+/// Whether large messages leave through shared memory.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum SharedMemoryArg {
+    /// If the zenoh configuration file says so.
+    #[default]
+    Auto,
+    /// To subscribers on this host that use it too.
+    On,
+    /// Never.
+    Off,
+}
+
 /// The order in which messages are sent.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum OrderOf {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::{CongestionArg, OnDisconnect, RosDistro, Wire};
+use super::values::{CongestionArg, OnDisconnect, RosDistro, SharedMemoryArg, Wire};
 use super::when::parse_span;
 use crate::time::Duration;
 
@@ -52,6 +52,15 @@ pub struct WireArgs {
     /// How long to wait for a subscriber that takes no data before playback goes on without it
     #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub stall_timeout: Duration,
+    /// Send large messages through memory shared with subscribers on this host
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_short_help = true
+    )]
+    pub shm: SharedMemoryArg,
     /// What to do when the connection to the router is lost
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub on_disconnect: OnDisconnect,

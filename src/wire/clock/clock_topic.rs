@@ -107,7 +107,7 @@ impl Clock {
     pub(crate) fn start(
         sessions: &PutSessions,
         topic: &TopicSpec,
-        rules: PutRules,
+        rules: &PutRules,
         options: ClockOptions,
         has_best_effort: bool,
         events: &Events,
@@ -117,9 +117,9 @@ impl Clock {
         let first = PutRules {
             priority: Priority::RealTime,
             waits: false,
-            ..rules
+            ..rules.clone()
         };
-        let ahead = TopicPublisher::declare(sessions, topic, first, events, None)?;
+        let ahead = TopicPublisher::declare(sessions, topic, &first, events, None)?;
         // The same session and priority means the same queue: no link lets one overtake the other. Reliable, so
         // that it waits for room as messages do; otherwise messages could arrive without their clock.
         let in_line = TopicSpec {
@@ -427,6 +427,7 @@ mod tests {
             congestion: Congestion::Block,
             priority: Priority::Data,
             waits: true,
+            shared_memory: None,
         };
         let options = ClockOptions {
             hz: None,
@@ -438,7 +439,7 @@ mod tests {
             stamp_messages: false,
         };
         let clock =
-            Clock::start(&sessions, &topic, rules, options, false, &events, stalls).unwrap();
+            Clock::start(&sessions, &topic, &rules, options, false, &events, stalls).unwrap();
         (main, clock)
     }
 

@@ -74,12 +74,13 @@ impl Session {
             congestion: self.connection.congestion(),
             priority: Priority::Data,
             waits: false,
+            shared_memory: None,
         };
         let (sessions, events) = (
             self.connection.put_sessions(false)?,
             &self.connection.events,
         );
-        let publisher = TopicPublisher::declare(&sessions, &topic, rules, events, None)?;
+        let publisher = TopicPublisher::declare(&sessions, &topic, &rules, events, None)?;
         let served = StateTopic::start(publisher, transport.clone(), of)?;
         self.node.graph.publish_also(ours, served.waker());
         Ok(served)

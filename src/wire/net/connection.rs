@@ -145,6 +145,11 @@ impl Connection {
         })
     }
 
+    /// Whether its links share memory with those at the other end that do the same.
+    pub(crate) fn shares_memory(&self) -> bool {
+        zenoh_config::shares_memory(&self.config)
+    }
+
     /// All zenoh sessions of this process, except that of its router.
     pub(crate) fn sessions(&self) -> Vec<zenoh::Session> {
         let second = self.blocking().as_ref().map(|one| one.zenoh.clone());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::zenoh_config::set;
 use crate::wire::error::WireError;
+use crate::wire::options::SharedMemoryUse;
 
 /// How often to look for a router before becoming it: `ZENOH_ROUTER_CHECK_ATTEMPTS`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +29,9 @@ pub(crate) struct Environment {
     pub(crate) warnings: Vec<String>,
 }
 
+/// Whether links share memory, and whether zenoh copies messages into a memory of its own to share them.
+const SHARED_MEMORY: &str = "transport/shared_memory/enabled";
+const COPIES: &str = "transport/shared_memory/transport_optimization/enabled";
 /// Whether zenoh may hold small messages back, so that more of them go together.
 const BATCHING: &str = "transport/link/tx/queue/batching/enabled";
 
@@ -36,6 +40,19 @@ impl Environment {
     pub(crate) fn sending_at_once(mut self) -> Self {
         self.overrides
             .push((BATCHING.to_owned(), "false".to_owned()));
+        self
+    }
+
+    /// The same, for sessions that share memory or do not, whatever their configuration says.
+    pub(crate) fn sharing_memory(mut self, shared_memory: SharedMemoryUse) -> Self {
+        let settings: &[(&str, &str)] = match shared_memory {
+            SharedMemoryUse::Auto => &[],
+            // A message that zenoh would copy is sent as well without the copy.
+            SharedMemoryUse::On => &[(SHARED_MEMORY, "true"), (COPIES, "false")],
+            SharedMemoryUse::Off => &[(SHARED_MEMORY, "false")],
+        };
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        self.overrides.extend(settings.iter().map(owned));
         self
     }
 

@@ -213,6 +213,13 @@ pub(crate) fn stamps_messages(config: &Config) -> bool {
     }
 }
 
+/// Whether the links of a session share memory.
+pub(crate) fn shares_memory(config: &Config) -> bool {
+    config
+        .get_json("transport/shared_memory/enabled")
+        .is_ok_and(|is_enabled| is_enabled == "true")
+}
+
 /// The configuration of the session for blocking puts, beside the session that has `config`. `None` for a
 /// client: its router would drop at once whatever its nodes have no room for.
 pub(crate) fn blocking(

@@ -9,6 +9,7 @@ use crate::ros::Reliability;
 use super::bulk::BulkLane;
 use super::monitor::{Lane, TopicCounts};
 use super::publisher::{PutRules, TopicPublisher};
+use super::shared_memory::SharedMemory;
 use super::stalls::Stalls;
 use super::wire_output::{PublishedTopic, WireOutput};
 use crate::wire::clock::clock_topic::Clock;
@@ -24,6 +25,7 @@ pub(crate) fn declare(
     topics: &[TopicSpec],
     clock: Option<(&TopicSpec, ClockOptions)>,
     nodes: Nodes,
+    shared_memory: Option<&SharedMemory>,
 ) -> Result<WireOutput, WireError> {
     // A message that must follow its clock takes the same way, whatever its profile.
     let is_in_line = clock.is_some_and(|(_, clock)| clock.per_message);
@@ -35,6 +37,7 @@ pub(crate) fn declare(
         congestion: connection.congestion(),
         priority: Priority::Data,
         waits,
+        shared_memory: shared_memory.cloned(),
     };
     let timeout = connection.stall_timeout;
     let blocking = sessions.blocking.clone();
@@ -59,7 +62,7 @@ pub(crate) fn declare(
     for (index, topic) in topics.iter().enumerate() {
         let rules = rules(is_in_line || is_reliable(topic));
         let counts = Arc::new(TopicCounts::of(topic));
-        let publisher = TopicPublisher::declare(&sessions, topic, rules, events, Some(&counts))?;
+        let publisher = TopicPublisher::declare(&sessions, topic, &rules, events, Some(&counts))?;
         if rules.waits {
             waiting.push(Arc::clone(&counts));
         }
@@ -83,7 +86,7 @@ pub(crate) fn declare(
         let clock = Clock::start(
             &sessions,
             topic,
-            rules(waits),
+            &rules(waits),
             options,
             has_best_effort,
             events,

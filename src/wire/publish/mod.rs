@@ -8,5 +8,6 @@ pub(super) mod declare;
 pub(super) mod drain;
 pub(super) mod monitor;
 pub(super) mod publisher;
+pub(super) mod shared_memory;
 pub(super) mod stalls;
 pub(super) mod wire_output;

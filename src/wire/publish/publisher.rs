@@ -23,6 +23,7 @@ use crate::ros::Reliability;
 use crate::time::{Ros, Time};
 
 use super::monitor::TopicCounts;
+use super::shared_memory::SharedMemory;
 use crate::wire::dialect::interface::{Attachment, MessageForm, TopicSpec};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
@@ -31,12 +32,14 @@ use crate::wire::net::now::unix_nanos;
 use crate::wire::options::Congestion;
 
 /// How messages share the links with others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PutRules {
     pub(crate) congestion: Congestion,
     pub(crate) priority: Priority,
     /// Whether messages wait for room, as `congestion` says; otherwise they are dropped at once.
     pub(crate) waits: bool,
+    /// The memory in which payloads may be; large ones are then sent from there.
+    pub(crate) shared_memory: Option<SharedMemory>,
 }
 
 /// What goes with a payload.
@@ -61,6 +64,7 @@ pub(crate) struct LowPut {
     key: KeyExpr<'static>,
     reliability: ZenohReliability,
     congestion: CongestionControl,
+    shared_memory: Option<SharedMemory>,
 }
 
 impl LowPut {
@@ -69,6 +73,7 @@ impl LowPut {
 
     /// Puts a payload. Blocks as long as congestion control requires. An error means that the session is closed.
     pub(crate) fn put(&self, payload: Bytes, stamped: Stamped) -> zenoh::Result<()> {
+        let payload = as_sent(self.shared_memory.as_ref(), payload);
         let put = self.session.put(&self.key, payload);
         put.attachment(stamped.attachment.map(bytes_of))
             .timestamp(stamped.time)
@@ -76,6 +81,15 @@ impl LowPut {
             .reliability(self.reliability)
             .congestion_control(self.congestion)
             .wait()
+    }
+}
+
+/// A payload as zenoh sends it. No copy: it keeps its chunk in memory until it is sent, or if the memory is shared until
+/// subscribers have dropped it.
+fn as_sent(shared_memory: Option<&SharedMemory>, payload: Bytes) -> ZBytes {
+    match shared_memory {
+        Some(memory) => memory.payload(payload),
+        None => payload.into(),
     }
 }
 
@@ -93,6 +107,7 @@ pub(crate) struct TopicPublisher {
     sequence: i64,
     /// `None` if messages have no zenoh timestamp, or get it from zenoh: those of latched topics.
     stamps: Option<Stamps>,
+    shared_memory: Option<SharedMemory>,
     /// `None` for latched topics, whose messages go through one cache.
     low: Option<Arc<LowPut>>,
 }
@@ -133,7 +148,7 @@ impl TopicPublisher {
     pub(crate) fn declare(
         sessions: &PutSessions,
         topic: &TopicSpec,
-        rules: PutRules,
+        rules: &PutRules,
         events: &Events,
         counts: Option<&Arc<TopicCounts>>,
     ) -> Result<Self, WireError> {
@@ -174,6 +189,7 @@ impl TopicPublisher {
                 key: publisher.key_expr().clone(),
                 reliability,
                 congestion,
+                shared_memory: rules.shared_memory.clone(),
             })),
             Sink::Latched(_) => None,
         };
@@ -196,6 +212,7 @@ impl TopicPublisher {
             sink,
             form: topic.form,
             sequence: 0,
+            shared_memory: rules.shared_memory.clone(),
             stamps: (sessions.stamp_messages && topic.latched.is_none())
                 .then(|| Stamps::of(session)),
             low,
@@ -247,9 +264,8 @@ impl TopicPublisher {
         let Stamped { attachment, time } = stamped;
         let attachment = attachment.map(bytes_of);
         match &self.sink {
-            // No copy: the slice keeps its chunk in memory until it is sent.
             Sink::Volatile(publisher) => {
-                let put = publisher.put(payload);
+                let put = publisher.put(as_sent(self.shared_memory.as_ref(), payload));
                 put.attachment(attachment).timestamp(time).wait()
             }
             // A copy: the cache keeps the payload as long as the publisher exists, and a slice would keep its
@@ -313,7 +329,7 @@ impl Sink {
     }
 }
 
-fn congestion_control(rules: PutRules, has_blocking_session: bool) -> CongestionControl {
+fn congestion_control(rules: &PutRules, has_blocking_session: bool) -> CongestionControl {
     match rules.congestion {
         Congestion::Block if rules.waits && !has_blocking_session => CongestionControl::Block,
         Congestion::BlockFirst if rules.waits => CongestionControl::BlockFirst,

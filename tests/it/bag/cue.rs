@@ -1,11 +1,11 @@
 //! The read-ahead: order, end, flush, and the byte bound.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bagplay::bag::{
-    Bag, Cue, CueAt, CuePoll, Cued, Cues, DamageKind, Direction, Message, Selection, StartAt,
-    TopicId, Waker,
+    Bag, ChunkBuffer, ChunkMemory, Cue, CueAt, CuePoll, Cued, Cues, DamageKind, Direction, Message,
+    Selection, StartAt, TopicId, Waker,
 };
 use bagplay::time::{Time, TimeRange};
 use bytes::Bytes;
@@ -731,5 +731,136 @@ fn large_overlapping_chunks_are_decompressed_twice_at_most_whatever_the_bound() 
             let usage = cues.usage();
             assert!(usage.decompressions <= 2 * 6, "{bound}: {usage:?}");
         }
+    }
+}
+
+/// Memory of a limited size that knows where its buffers are.
+#[derive(Default)]
+struct Slab {
+    most: usize,
+    held: Arc<AtomicUsize>,
+    /// Where all buffers were that it has given, also those that are gone.
+    places: Mutex<Vec<std::ops::Range<usize>>>,
+}
+
+impl ChunkMemory for Slab {
+    fn take(&self, length: usize) -> Option<Box<dyn ChunkBuffer>> {
+        if self.held.load(Ordering::SeqCst) + length > self.most {
+            return None;
+        }
+        self.held.fetch_add(length, Ordering::SeqCst);
+        // Bytes from before, as memory that is used again has them.
+        let bytes = vec![0xaa; length];
+        let at = bytes.as_ptr() as usize;
+        self.places.lock().unwrap().push(at..at + length);
+        let held = Arc::clone(&self.held);
+        Some(Box::new(Piece { bytes, held }))
+    }
+}
+
+struct Piece {
+    bytes: Vec<u8>,
+    held: Arc<AtomicUsize>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl AsMut<[u8]> for Piece {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.held.fetch_sub(self.bytes.len(), Ordering::SeqCst);
+    }
+}
+
+/// All messages, and how many of them lie in the memory.
+fn read_into(slab: &Arc<Slab>, bag: &Bag) -> (Vec<Bytes>, usize) {
+    let (waker, woken) = waker();
+    let memory = Arc::clone(slab) as Arc<dyn ChunkMemory>;
+    let mut cues = Cues::new(bag.clone(), all(bag), 64 << 20, waker).with_memory(Some(memory));
+    let mut cue = cues.start(whole(Direction::Forward));
+    let (mut payloads, mut inside) = (Vec::new(), 0);
+    drain(&mut cue, &woken, |item| {
+        let Cued::Message(message) = item else {
+            panic!("{item:?}");
+        };
+        let at = message.payload.as_ptr() as usize;
+        let places = slab.places.lock().unwrap();
+        inside += usize::from(places.iter().any(|place| place.contains(&at)));
+        payloads.push(message.payload);
+    });
+    (payloads, inside)
+}
+
+#[test]
+fn chunks_are_decompressed_into_memory_that_is_provided_while_it_has_room() {
+    let payload = |n: u64| incompressible(n, 30_000);
+    // The last is read in pieces: its compressed bytes are too many to be read at once.
+    let chunks = || (0..6).map(|c| (0..8).map(move |n| c * 8 + n).collect());
+    let chunks: Vec<Vec<u64>> = chunks().chain([(48..650).collect()]).collect();
+    let notes = chunks.iter().map(|chunk| {
+        let note = |n: &u64| Note::new(0, *n, payload(*n));
+        chunk.iter().map(note).collect()
+    });
+    let spec = Spec::new(notes.collect());
+    for compression in [None, Some(Compression::Lz4), Some(Compression::Zstd)] {
+        let bytes = spec.clone().compression(compression).write();
+        let recording = bag(&bytes);
+        for (most, expected) in [(usize::MAX, 650), (1 << 20, 32), (0, 0)] {
+            let slab = Arc::new(Slab {
+                most,
+                ..Slab::default()
+            });
+            let (payloads, inside) = read_into(&slab, &recording);
+            // As long as the messages are held, so is the memory: four chunks of eight messages fit into a mebibyte.
+            assert_eq!(inside, expected, "{compression:?} {most}");
+            for (n, found) in (0..).zip(&payloads) {
+                assert_eq!(*found, payload(n), "{compression:?} {most} {n}");
+            }
+            assert_eq!(payloads.len(), 650);
+            drop(payloads);
+            assert_eq!(slab.held.load(Ordering::SeqCst), 0);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_chunk_gives_its_memory_back_and_is_reported() {
+    let chunk = |c: u64| {
+        (0..4)
+            .map(|n| Note::new(0, c * 4 + n, incompressible(n, 1000)))
+            .collect()
+    };
+    for compression in [None, Some(Compression::Lz4), Some(Compression::Zstd)] {
+        let spec = Spec::new(vec![chunk(0), chunk(1)]).compression(compression);
+        let mut bytes = spec.write();
+        let second = place(&bytes, mcap::records::op::CHUNK, 1);
+        bytes[second.body + 1000] ^= 0xff;
+        let recording = bag(&bytes);
+        let slab = Arc::new(Slab {
+            most: usize::MAX,
+            ..Slab::default()
+        });
+        let (waker, woken) = waker();
+        let memory = Arc::clone(&slab) as Arc<dyn ChunkMemory>;
+        let cues = Cues::new(recording.clone(), all(&recording), 1 << 20, waker);
+        let mut cues = cues.with_memory(Some(memory));
+        let mut cue = cues.start(whole(Direction::Forward));
+        let (mut sound, mut damage) = (0, 0);
+        drain(&mut cue, &woken, |item| match item {
+            Cued::Damage(_) => damage += 1,
+            _ => sound += 1,
+        });
+        assert_eq!((sound, damage), (4, 1), "{compression:?}");
+        drop((cue, cues));
+        assert_eq!(slab.held.load(Ordering::SeqCst), 0, "{compression:?}");
     }
 }

@@ -132,6 +132,7 @@ pub(crate) fn node(mode: &str, connect: &str, settings: &[(&str, &str)]) -> zeno
         ("scouting/multicast/enabled", "false"),
         ("open/return_conditions/connect_scouted", "false"),
         ("open/return_conditions/declares", "false"),
+        ("transport/shared_memory/enabled", "false"),
         (
             "timestamping/enabled",
             "{router:true,peer:true,client:true}",
@@ -415,6 +416,17 @@ impl Pipe {
     /// The same, a peer.
     pub(crate) fn peer(&self) -> zenoh::Session {
         self.node("\"peer\"")
+    }
+
+    /// The same, that takes part in shared memory.
+    pub(crate) fn peer_that_shares_memory(&self) -> zenoh::Session {
+        let connect = format!("{:?}", self.endpoints);
+        let settings = [
+            ("connect/endpoints", connect.as_str()),
+            ("scouting/gossip/enabled", "false"),
+            ("transport/shared_memory/enabled", "true"),
+        ];
+        linked(node("\"peer\"", "", &settings))
     }
 
     /// The same, with an admin space, as nodes of `rmw_zenoh_cpp` have one.

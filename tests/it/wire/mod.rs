@@ -22,6 +22,7 @@ pub(crate) mod path;
 pub(crate) mod play;
 pub(crate) mod publish;
 pub(crate) mod services;
+pub(crate) mod shared_memory;
 pub(crate) mod stalls;
 pub(crate) mod state;
 pub(crate) mod subscribe;

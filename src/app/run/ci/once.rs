@@ -241,7 +241,7 @@ impl Stage<'_> {
         let topics = driven_topics(setup.bag, plan);
         let out = rest.record_inputs(out, plan, desk);
         let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
-        let (source, reach) = source(setup.bag, plan, args.time.read_ahead, &player);
+        let (source, reach) = source(setup.bag, plan, args.time.read_ahead, &player, network);
         if let Some(ended) = wait_for_rest(setup, network, desk, &mut under_test) {
             let out = out.into_inner().into_inner();
             return Ok(Playback {

@@ -283,6 +283,7 @@ pub const FLAG_KEYS: &[Key] = &[
         Shape::Value,
         "The longest time for one settling",
     ),
+    key("shm", Shape::Value, "As the flag"),
     key("skip-empty", Shape::Value, "As the flag"),
     key(
         "source-stamp",

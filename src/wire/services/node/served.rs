@@ -129,9 +129,10 @@ impl Session {
             congestion: self.connection.congestion(),
             priority: Priority::Data,
             waits: false,
+            shared_memory: None,
         };
         let sessions = self.connection.put_sessions(false)?;
-        TopicPublisher::declare(&sessions, &topic, rules, &self.connection.events, None)
+        TopicPublisher::declare(&sessions, &topic, &rules, &self.connection.events, None)
     }
 }
 

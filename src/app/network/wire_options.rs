@@ -1,0 +1,36 @@
+//! The flags of the network as options of the wire.
+
+use bagplay::cli::{CongestionArg, RosDistro, SharedMemoryArg, WireArgs};
+use bagplay::wire::{Congestion, Distro, SharedMemoryUse, WireOptions};
+
+/// The options that the flags of the network say; the others are the usual ones.
+pub(super) fn options(args: &WireArgs) -> WireOptions {
+    WireOptions {
+        domain_id: args.domain_id,
+        node_name: args.node_name.clone(),
+        connect: args.connect.clone(),
+        listen: args.listen.clone(),
+        config_file: args.zenoh_config.clone(),
+        congestion: match args.congestion {
+            CongestionArg::Block => Congestion::Block,
+            CongestionArg::BlockFirst => Congestion::BlockFirst,
+            CongestionArg::Drop => Congestion::Drop,
+        },
+        stall_timeout: args.stall_timeout.to_std(),
+        distro: match args.ros_distro {
+            RosDistro::Auto => Distro::Auto,
+            RosDistro::Humble => Distro::Humble,
+            RosDistro::Jazzy => Distro::Jazzy,
+            RosDistro::Kilted => Distro::Kilted,
+            RosDistro::Lyrical => Distro::Lyrical,
+            RosDistro::Rolling => Distro::Rolling,
+        },
+        any_type_hash: args.any_type_hash,
+        shared_memory: match args.shm {
+            SharedMemoryArg::Auto => SharedMemoryUse::Auto,
+            SharedMemoryArg::On => SharedMemoryUse::On,
+            SharedMemoryArg::Off => SharedMemoryUse::Off,
+        },
+        ..WireOptions::default()
+    }
+}

@@ -1,0 +1,270 @@
+//! [`SharedMemory`]: chunks in memory that zenoh shares with subscribers on this host.
+//!
+//! The read-ahead decompresses a chunk into a buffer of the pool. Each large message of the chunk becomes a buffer of
+//! zenoh that begins inside that buffer, so nothing is copied on the way to the subscriber. A link whose other end does
+//! not use shared memory gets the bytes as usual. A buffer of the pool is free again when this process and all
+//! subscribers have dropped its messages. A subscriber that is killed does not drop them: what it held stays taken, and
+//! when no room is left, chunks are on the heap and messages are copied into sockets.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use rustix::fs::statvfs;
+use rustix::process::{Resource, geteuid, getrlimit};
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::shm::{
+    AllocatedChunk, ChunkAllocResult, ChunkDescriptor, MemoryLayout, PosixShmProviderBackend,
+    ProtocolID, PtrInSegment, ShmProvider, ShmProviderBackend, ShmProviderBuilder, WithProtocolID,
+    ZLayoutError, ZShm, cleanup_orphaned_shm_segments,
+};
+
+use crate::bag::{ChunkBuffer, ChunkMemory};
+use crate::wire::error::WireError;
+use crate::wire::event::Events;
+
+/// The size of the pool: 128 MiB, or less where the system has not so much.
+const MOST: u64 = 128 << 20;
+/// A smaller pool has no room for a chunk of images: 4 MiB.
+const LEAST: u64 = 4 << 20;
+/// Messages from this size on are shared: 8 KiB. Below it, a copy costs less.
+const SHARED: usize = 8 << 10;
+
+/// Where shared memory is on Linux.
+const DIRECTORY: &str = "/dev/shm";
+
+/// A pool of shared memory. Clones are handles to the same pool.
+#[derive(Clone)]
+pub(crate) struct SharedMemory(Arc<Shared>);
+
+struct Shared {
+    pool: Arc<Pool>,
+    provider: ShmProvider<Backend>,
+    size: u64,
+    events: Events,
+    /// Whether a chunk found no room.
+    was_full: AtomicBool,
+}
+
+impl SharedMemory {
+    /// Removes what programs that were killed have left in the place of shared memory.
+    pub(crate) fn clean_up() {
+        cleanup_orphaned_shm_segments();
+    }
+
+    /// Makes the pool. An error says what the system lacks. `events` is told when it is full for the first time.
+    pub(crate) fn open(events: &Events) -> Result<Self, WireError> {
+        let size = size()?;
+        let unavailable = |source| WireError::SharedMemory {
+            reason: format!("{} MiB cannot be had", size >> 20),
+            source: Some(source),
+        };
+        let memory = PosixShmProviderBackend::builder(usize::try_from(size).unwrap_or(usize::MAX))
+            .wait()
+            // What was made of it is not removed by zenoh.
+            .inspect_err(|_| cleanup_orphaned_shm_segments())
+            .map_err(unavailable)?;
+        let pool = Arc::new(Pool {
+            memory,
+            taken: Mutex::default(),
+        });
+        let provider = ShmProviderBuilder::backend(Backend(Arc::clone(&pool))).wait();
+        Ok(Self(Arc::new(Shared {
+            pool,
+            provider,
+            size,
+            events: events.clone(),
+            was_full: AtomicBool::new(false),
+        })))
+    }
+
+    /// A payload as zenoh sends it: from shared memory, if it is large and lies there.
+    pub(crate) fn payload(&self, bytes: Bytes) -> ZBytes {
+        if bytes.len() < SHARED {
+            return bytes.into();
+        }
+        let Some(part) = self.0.pool.part(&bytes) else {
+            return bytes.into();
+        };
+        let descriptor = part.descriptor.clone();
+        if let Ok(buffer) = self.0.provider.map(part, bytes.len()) {
+            // Never written to: other messages lie in the same chunk, and `bytes` is still there.
+            return ZShm::from(buffer).into();
+        }
+        self.0.pool.release(&descriptor);
+        bytes.into()
+    }
+}
+
+impl ChunkMemory for SharedMemory {
+    fn take(&self, length: usize) -> Option<Box<dyn ChunkBuffer>> {
+        let Shared {
+            provider,
+            size,
+            events,
+            was_full,
+            ..
+        } = &*self.0;
+        // Only what nobody holds any more: a stopped subscriber may still read what it has.
+        provider.garbage_collect();
+        if let Ok(buffer) = provider.alloc(length).wait() {
+            return Some(Box::new(buffer));
+        }
+        // An empty chunk needs no room.
+        if length > 0 && !was_full.swap(true, Ordering::Relaxed) {
+            events.warn(format!(
+                "the shared memory has no room for a chunk of {length} bytes: subscribers hold most of its {} MiB, or the \
+                 chunk is larger; its messages are copied into sockets, as are others for which there is no room",
+                size >> 20
+            ));
+        }
+        None
+    }
+}
+
+impl fmt::Debug for SharedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedMemory")
+            .field("chunks", &self.0.pool.taken().chunks.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The size of the pool that the system has room for. zenoh locks the whole pool in memory, at both ends.
+fn size() -> Result<u64, WireError> {
+    let lacks = |reason| WireError::SharedMemory {
+        reason,
+        source: None,
+    };
+    let facts = statvfs(DIRECTORY)
+        .map_err(|error| lacks(format!("{DIRECTORY} cannot be used: {error}")))?;
+    let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+    let lockable = if geteuid().is_root() {
+        u64::MAX
+    } else {
+        getrlimit(Resource::Memlock).current.unwrap_or(u64::MAX)
+    };
+    for (room, what) in [
+        (free, format!("free in {DIRECTORY}")),
+        (
+            lockable,
+            "of memory that may be locked (ulimit -l)".to_owned(),
+        ),
+    ] {
+        if room / 2 < LEAST {
+            let (room, least) = (room >> 20, LEAST >> 19);
+            return Err(lacks(format!("{room} MiB {what}, {least} are needed")));
+        }
+    }
+    Ok(MOST.min(free / 2).min(lockable / 2))
+}
+
+/// The memory of the pool and what is taken of it.
+struct Pool {
+    memory: PosixShmProviderBackend,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    /// The address of the first byte of the memory in this process; known from the first buffer on.
+    base: usize,
+    /// By place in the memory.
+    chunks: BTreeMap<u32, Chunk>,
+}
+
+/// A buffer that was taken.
+struct Chunk {
+    descriptor: ChunkDescriptor,
+    /// Keeps the memory mapped.
+    segment: Arc<PtrInSegment>,
+    /// The buffers of zenoh inside it, and itself.
+    uses: usize,
+}
+
+impl Pool {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        // Each change is made whole before the lock is released.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A part of a taken buffer as a buffer of its own, which [`Self::release`] takes back. `None` if the bytes lie
+    /// elsewhere.
+    fn part(&self, bytes: &[u8]) -> Option<AllocatedChunk> {
+        let length = bytes.len().try_into().ok()?;
+        let mut taken = self.taken();
+        let place = (bytes.as_ptr() as usize).checked_sub(taken.base)?;
+        let place = u32::try_from(place).ok()?;
+        let (start, chunk) = taken.chunks.range_mut(..=place).next_back()?;
+        let inside = (place - start) as usize;
+        if inside + bytes.len() > chunk.descriptor.len.get() {
+            return None;
+        }
+        chunk.uses += 1;
+        Some(AllocatedChunk {
+            descriptor: ChunkDescriptor::new(chunk.descriptor.segment, place, length),
+            data: PtrInSegment::new(bytes.as_ptr().cast_mut(), Arc::clone(&chunk.segment) as _),
+        })
+    }
+
+    /// Takes back one use of the buffer in which `part` begins.
+    fn release(&self, part: &ChunkDescriptor) {
+        let mut taken = self.taken();
+        let Some((start, chunk)) = taken.chunks.range_mut(..=part.chunk).next_back() else {
+            return;
+        };
+        let start = *start;
+        chunk.uses -= 1;
+        if chunk.uses == 0
+            && let Some(chunk) = taken.chunks.remove(&start)
+        {
+            self.memory.free(&chunk.descriptor);
+        }
+    }
+}
+
+/// The pool as zenoh's provider sees it.
+struct Backend(Arc<Pool>);
+
+impl WithProtocolID for Backend {
+    fn id(&self) -> ProtocolID {
+        self.0.memory.id()
+    }
+}
+
+impl ShmProviderBackend for Backend {
+    fn alloc(&self, layout: &MemoryLayout) -> ChunkAllocResult {
+        let chunk = self.0.memory.alloc(layout)?;
+        let mut taken = self.0.taken();
+        let place = chunk.descriptor.chunk;
+        taken.base = (chunk.data.ptr() as usize).wrapping_sub(place as usize);
+        taken.chunks.insert(
+            place,
+            Chunk {
+                descriptor: chunk.descriptor.clone(),
+                segment: Arc::new(chunk.data.clone()),
+                uses: 1,
+            },
+        );
+        Ok(chunk)
+    }
+
+    fn free(&self, chunk: &ChunkDescriptor) {
+        self.0.release(chunk);
+    }
+
+    fn defragment(&self) -> usize {
+        self.0.memory.defragment()
+    }
+
+    fn available(&self) -> usize {
+        self.0.memory.available()
+    }
+
+    fn layout_for(&self, layout: MemoryLayout) -> Result<MemoryLayout, ZLayoutError> {
+        self.0.memory.layout_for(layout)
+    }
+}

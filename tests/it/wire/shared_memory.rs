@@ -1,0 +1,252 @@
+//! Large messages through memory that is shared with subscribers. All sessions are of this process, which does not matter:
+//! zenoh shares memory between two sessions over the link between them, wherever they are.
+
+use std::time::Duration;
+
+use bagplay::bag::{Bag, ChunkBuffer, Cues, Selection};
+use bagplay::output::{Occasion, Output};
+use bagplay::player::{Options, Pace, Player, Source};
+use bagplay::wire::{SendOrder, Session, SharedMemoryUse, WireEvent, WireOptions, WireOutput};
+use bytes::Bytes;
+use crossbeam_channel::Receiver;
+use mcap::Compression;
+use zenoh::sample::Sample;
+
+use crate::support::mcaps::{Note, Spec, bag};
+#[cfg(feature = "cli")]
+use crate::support::network::start_player;
+use crate::support::network::{
+    Events, Pipe, free_endpoint, message, node, number, open, options, payload, played, router,
+    subscribe, take,
+};
+use crate::support::patience::until;
+
+/// From here on a message is shared.
+const SHARED: usize = 8 << 10;
+const LARGE: usize = 1_000_000;
+/// More than the memory holds.
+const IMAGES: u32 = 200;
+
+/// What a node says that takes part in shared memory.
+const SHARES: [(&str, &str); 2] = [
+    ("transport/shared_memory/enabled", "true"),
+    (
+        "transport/shared_memory/transport_optimization/enabled",
+        "false",
+    ),
+];
+
+/// A node that takes part in shared memory, or not.
+fn peer(endpoint: &str, shares: bool) -> zenoh::Session {
+    let settings: &[_] = if shares { &SHARES } else { &[] };
+    node("\"peer\"", endpoint, settings)
+}
+
+fn is_shared(sample: &Sample) -> bool {
+    sample.payload().as_shm().is_some()
+}
+
+/// A buffer of the shared memory as the owner of a payload.
+struct Owner(Box<dyn ChunkBuffer>);
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+/// A message of this size, in the memory that the session shares.
+fn in_shared_memory(session: &Session, number: u32, size: usize) -> Bytes {
+    let memory = session.chunk_memory().expect("shared memory");
+    let mut buffer = memory.take(size).expect("room");
+    (*buffer).as_mut().copy_from_slice(&payload(number, size));
+    Bytes::from_owner(Owner(buffer))
+}
+
+/// A player that shares memory, with one topic.
+fn player(order: SendOrder) -> (Session, Events, WireOutput, String) {
+    let (session, events, endpoint) = router(|options| {
+        options.shared_memory = SharedMemoryUse::On;
+        options.stall_timeout = Duration::from_secs(60);
+        options.order = order;
+    });
+    let topics = [played(0, "/image", None)];
+    let (output, _) = session.advertise(&topics, None).unwrap();
+    (session, events, output, endpoint)
+}
+
+#[test]
+fn large_messages_are_shared_with_the_subscribers_that_take_part() {
+    for order in [SendOrder::AllTopics, SendOrder::PerTopic] {
+        let (session, events, mut output, endpoint) = player(order);
+        let (node, other) = (peer(&endpoint, true), peer(&endpoint, false));
+        let (_subscriber, shared) = subscribe(&node, "0/image/**");
+        let (_other_subscriber, copied) = subscribe(&other, "0/image/**");
+        events.wait_for_match();
+        // Each subscriber has a route when one of these reaches it.
+        until("routes to both", || {
+            output.message(&message(0, payload(0, 8)), Occasion::Due);
+            !shared.is_empty() && !copied.is_empty()
+        });
+        let sizes = [(100, true), (SHARED, true), (LARGE, true), (LARGE, false)];
+        for (n, (size, is_inside)) in (1..).zip(sizes) {
+            let payload = if is_inside {
+                in_shared_memory(&session, n, size)
+            } else {
+                payload(n, size)
+            };
+            output.message(&message(0, payload), Occasion::Due);
+        }
+        output.finish();
+        for (samples, expected) in [(&shared, [false, true, true, false]), (&copied, [false; 4])] {
+            let large = std::iter::repeat_with(|| take(samples));
+            let large = large.filter(|sample| number(sample.payload()) > 0);
+            for (n, sample) in (1..=4).zip(large) {
+                let (size, _) = sizes[n as usize - 1];
+                assert!(*sample.payload().to_bytes() == payload(n, size)[..], "{n}");
+                assert_eq!(is_shared(&sample), expected[n as usize - 1], "{n}");
+            }
+        }
+    }
+}
+
+/// Each message is a descriptor of a few bytes on the link, so all are put although the subscriber takes nothing. What it
+/// has not taken for long is still there when it does.
+#[test]
+fn what_a_stuck_subscriber_takes_late_is_whole() {
+    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics);
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer_that_shares_memory();
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait_for_match();
+    pipe.block();
+    for n in 0..50 {
+        let payload = in_shared_memory(&session, n, LARGE);
+        output.message(&message(0, payload), Occasion::Due);
+    }
+    // Longer than zenoh lets a buffer exist that no process vouches for.
+    let mut taken: Vec<Sample> = Vec::new();
+    while let Ok(sample) = samples.recv_timeout(Duration::from_secs(1)) {
+        taken.push(sample);
+    }
+    // What the pipe had read already.
+    assert!(taken.len() < 50);
+    drop(pipe);
+    let late = std::iter::repeat_with(|| take(&samples));
+    for (n, sample) in (0..50).zip(taken.into_iter().chain(late)) {
+        assert!(is_shared(&sample));
+        assert!(*sample.payload().to_bytes() == payload(n, LARGE)[..], "{n}");
+    }
+}
+
+/// Plays all messages; how many of them arrived through shared memory. The subscriber keeps all until the last is there.
+fn play(
+    session: &Session,
+    output: WireOutput,
+    samples: &Receiver<Sample>,
+    bag: &Bag,
+) -> (WireOutput, usize) {
+    let player = Player::new();
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
+    let cues = cues.with_memory(session.chunk_memory());
+    let options = Options {
+        pace: Pace::Max,
+        ..Options::new(bag.range().unwrap())
+    };
+    let running = player.start(options, Source::of(cues), output).unwrap();
+    let kept: Vec<Sample> = (0..IMAGES).map(|_| take(samples)).collect();
+    for (n, sample) in (0..).zip(&kept) {
+        assert_eq!(number(sample.payload()), n);
+        assert_eq!(sample.payload().len(), LARGE);
+    }
+    let (_, output) = running.join().unwrap();
+    (
+        output,
+        kept.iter().filter(|sample| is_shared(sample)).count(),
+    )
+}
+
+#[test]
+fn a_subscriber_that_keeps_more_than_the_memory_gets_the_rest_as_copies() {
+    let (session, events, output, endpoint) = player(SendOrder::AllTopics);
+    let node = peer(&endpoint, true);
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait_for_match();
+    let image = |n: u32| Note::new(0, n.into(), payload(n, LARGE));
+    let chunks = (0..IMAGES / 4).map(|c| (c * 4..c * 4 + 4).map(image).collect());
+    let spec = Spec::new(chunks.collect()).compression(Some(Compression::Lz4));
+    let recording = bag(&spec.write());
+    let (output, first) = play(&session, output, &samples, &recording);
+    // The memory is 128 MiB.
+    assert!((100..=134).contains(&first), "{first}");
+    let said = |events: &Events| {
+        let is_full = |event: &WireEvent| event.to_string().contains("shared memory has no room");
+        events.drain().iter().filter(|event| is_full(event)).count()
+    };
+    assert_eq!(said(&events), 1);
+    // All of it has been dropped, so there is room again.
+    let (_, second) = play(&session, output, &samples, &recording);
+    assert!((100..=134).contains(&second), "{second}");
+    assert_eq!(said(&events), 0);
+}
+
+#[test]
+fn memory_is_shared_if_the_option_or_the_configuration_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("session.json5");
+    for (option, configured, expected) in [
+        (SharedMemoryUse::Auto, None, false),
+        (SharedMemoryUse::Auto, Some(true), true),
+        (SharedMemoryUse::Auto, Some(false), false),
+        (SharedMemoryUse::On, None, true),
+        (SharedMemoryUse::On, Some(false), true),
+        (SharedMemoryUse::Off, Some(true), false),
+    ] {
+        let endpoint = free_endpoint();
+        if let Some(is_enabled) = configured {
+            let text = format!(
+                "{{mode:\"router\",listen:{{endpoints:[{endpoint:?}]}},scouting:{{multicast:{{enabled:false}}}},\
+                 transport:{{shared_memory:{{enabled:{is_enabled}}}}}}}"
+            );
+            std::fs::write(&file, text).unwrap();
+        }
+        let (session, _) = open(&WireOptions {
+            shared_memory: option,
+            config_file: configured.map(|_| file.clone()),
+            ..options(&[endpoint], &[])
+        });
+        let is_shared = session.chunk_memory().is_some();
+        assert_eq!(is_shared, expected, "{option:?} {configured:?}");
+    }
+}
+
+/// The files of shared memory that a process has mapped.
+#[cfg(feature = "cli")]
+fn shared_files(process: &std::process::Child) -> Vec<std::path::PathBuf> {
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.id())).unwrap_or_default();
+    let files = maps.lines().filter_map(|line| line.split_once("/dev/shm/"));
+    files
+        .map(|(_, name)| std::path::Path::new("/dev/shm").join(name))
+        .collect()
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn what_a_killed_player_had_shared_is_removed_by_the_next() {
+    let endpoint = free_endpoint();
+    let start = |shm: &str| start_player(&["--listen", &endpoint, "--shm", shm, "--loop"]);
+    let mut killed = start("on");
+    let mut pool = Vec::new();
+    until("a pool", || {
+        let size = |file: &std::path::PathBuf| std::fs::metadata(file).map_or(0, |it| it.len());
+        pool = shared_files(&killed);
+        pool.retain(|file| size(file) >= 4 << 20);
+        !pool.is_empty()
+    });
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let mut next = start("off");
+    until("an empty place", || pool.iter().all(|file| !file.exists()));
+    next.kill().unwrap();
+    next.wait().unwrap();
+}
