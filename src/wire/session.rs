@@ -19,14 +19,16 @@ use super::net::connectivity::PathState;
 use super::net::env::Environment;
 use super::options::{ClockOptions, Played, SharedMemoryUse, Skipped, WireOptions};
 use super::publish::declare::declare;
-use super::publish::drain::{Drained, drain};
+use super::publish::drain::{Drained, drain, drain_memory};
 use super::publish::shared_memory::SharedMemory;
 use super::publish::wire_output::WireOutput;
 use super::rmw_zenoh::graph::Graph;
 use super::rmw_zenoh::node::{Node, NodeName};
 
-/// How long the present tokens may take to arrive when the network is joined.
-const TOKENS_PATIENCE: Duration = Duration::from_millis(50);
+/// How long it may take until this process has links to the nodes that are there, and their tokens. It takes some milliseconds,
+/// on a busy machine more; all of this time only if a node does not answer, or cannot be reached from here. A node that is still
+/// missing then may not get the first messages.
+const TOKENS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A zenoh session. It is also a ROS node once it publishes or follows its first ROS topic; a session that only
 /// puts on plain keys is not a node. Dropping the session closes it.
@@ -157,16 +159,31 @@ impl Session {
     }
 
     /// Waits until everything that was put has left, however slowly. Gives up once nothing has moved for the
-    /// stall timeout. Call it before the output is dropped. `is_called_off` is called at least 20 times a
+    /// stall timeout. Messages in shared memory have left when subscribers have dropped them. Call it before the output is dropped. `is_called_off` is called at least 20 times a
     /// second; `true` ends the wait.
     pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
         let connection = &self.connection;
-        drain(
+        let patience = connection.stall_timeout;
+        let mut is_called_off = is_called_off;
+        let drained = drain(
             &connection.sessions(),
             &connection.router,
-            connection.stall_timeout,
-            is_called_off,
-        )
+            patience,
+            &mut is_called_off,
+        );
+        let Some(memory) = &self.shared_memory else {
+            return drained;
+        };
+        // What the sockets carry is only where the messages are.
+        match drained {
+            Drained::Whole => drain_memory(|| memory.held(), patience, is_called_off),
+            Drained::Untaken { bytes } => Drained::Untaken {
+                bytes: bytes + memory.held(),
+            },
+            Drained::CalledOff { bytes } => Drained::CalledOff {
+                bytes: bytes + memory.held(),
+            },
+        }
     }
 
     /// Leaves the network: takes the node off the ROS graph, then closes the links, also if messages have not

@@ -8,6 +8,9 @@ use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, SafeResult};
 
 /// Memory for decompressed chunks that another part of the program provides, such as memory shared with other processes.
 pub trait ChunkMemory: Send + Sync {
+    /// How many bytes it has in all.
+    fn size(&self) -> u64;
+
     /// A buffer of exactly `length` bytes with any content; `None` if there is no room for it now. Never waits.
     fn take(&self, length: usize) -> Option<Box<dyn ChunkBuffer>>;
 }

@@ -73,9 +73,13 @@ impl Cues {
     }
 
     /// Decompresses chunks into this memory while it has room, and onto the heap otherwise. The payload of a message is a
-    /// part of its chunk, so an output that knows the memory can send the message from there.
+    /// part of its chunk, so an output that knows the memory can send the message from there. The read-ahead takes half of the
+    /// memory at most: what is read further ahead would find no room.
     #[must_use]
     pub fn with_memory(mut self, memory: Option<Arc<dyn ChunkMemory>>) -> Self {
+        if let Some(memory) = &memory {
+            self.budget = Budget::new(self.budget.limit.min(memory.size() / 2));
+        }
         self.memory = memory;
         self
     }

@@ -40,7 +40,7 @@ pub enum Drained {
     Whole,
     /// A subscriber took nothing for the stall timeout, or left while it was stuck.
     Untaken {
-        /// Bytes in the system's buffers; what zenoh has queued before them is not known.
+        /// Bytes in the system's buffers and in shared memory; what zenoh has queued before them is not known.
         bytes: u64,
     },
     /// The caller ended the wait.
@@ -102,6 +102,38 @@ pub(crate) fn drain(
         } else {
             LATER_EVERY
         });
+    }
+}
+
+/// Returns when no bytes are `held` in shared memory, when no fewer have been held for `patience`, or when `is_called_off`. The
+/// memory of a session ends with it, so what a subscriber has not read by then is lost to it. A subscriber that keeps messages
+/// cannot be told from one that has not read them.
+pub(crate) fn drain_memory(
+    held: impl Fn() -> u64,
+    patience: Duration,
+    mut is_called_off: impl FnMut() -> bool,
+) -> Drained {
+    let (began, mut least) = (steady(), u64::MAX);
+    let mut moved_at = Duration::ZERO;
+    loop {
+        let (bytes, now) = (held(), steady().duration_since(began));
+        if bytes == 0 {
+            return Drained::Whole;
+        }
+        if bytes < least {
+            (least, moved_at) = (bytes, now);
+        }
+        if is_called_off() {
+            return Drained::CalledOff { bytes };
+        }
+        if now.saturating_sub(moved_at) >= patience {
+            return Drained::Untaken { bytes };
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "zenoh does not tell when a buffer is dropped by another process"
+        )]
+        thread::sleep(SAMPLE_EVERY);
     }
 }
 

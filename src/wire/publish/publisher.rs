@@ -308,24 +308,20 @@ impl Sink {
         })
     }
 
-    /// Calls `notify` with whether there is a route to a subscriber, now and at every change.
-    fn listen(&self, notify: impl Fn(bool) + Clone + Send + Sync + 'static) -> zenoh::Result<()> {
-        let on_change = notify.clone();
-        let on_change = move |status: MatchingStatus| on_change(status.matching());
-        let now = match self {
+    /// Calls `notify` with `true` if there is a route to a subscriber, and at every change. zenoh makes the first call itself,
+    /// in order with the others; a status that was read here could be older than the change that is told after it.
+    fn listen(&self, notify: impl Fn(bool) + Send + Sync + 'static) -> zenoh::Result<()> {
+        let on_change = move |status: MatchingStatus| notify(status.matching());
+        match self {
             Self::Volatile(publisher) => {
                 let listener = publisher.matching_listener().callback(on_change);
-                listener.background().wait()?;
-                publisher.matching_status().wait()?
+                listener.background().wait()
             }
             Self::Latched(publisher) => {
                 let listener = publisher.matching_listener().callback(on_change);
-                listener.background().wait()?;
-                publisher.matching_status().wait()?
+                listener.background().wait()
             }
-        };
-        notify(now.matching());
-        Ok(())
+        }
     }
 }
 

@@ -81,6 +81,12 @@ impl SharedMemory {
         })))
     }
 
+    /// How many bytes of messages there are that were sent and that subscribers, or zenoh on the way to them, still hold.
+    pub(crate) fn held(&self) -> u64 {
+        self.0.provider.garbage_collect();
+        self.0.pool.taken().held
+    }
+
     /// A payload as zenoh sends it: from shared memory, if it is large and lies there.
     pub(crate) fn payload(&self, bytes: Bytes) -> ZBytes {
         if bytes.len() < SHARED {
@@ -100,6 +106,10 @@ impl SharedMemory {
 }
 
 impl ChunkMemory for SharedMemory {
+    fn size(&self) -> u64 {
+        self.0.size
+    }
+
     fn take(&self, length: usize) -> Option<Box<dyn ChunkBuffer>> {
         let Shared {
             provider,
@@ -143,23 +153,29 @@ fn size() -> Result<u64, WireError> {
         .map_err(|error| lacks(format!("{DIRECTORY} cannot be used: {error}")))?;
     let free = facts.f_bavail.saturating_mul(facts.f_frsize);
     let lockable = if geteuid().is_root() {
-        u64::MAX
+        None
     } else {
-        getrlimit(Resource::Memlock).current.unwrap_or(u64::MAX)
+        getrlimit(Resource::Memlock).current
     };
-    for (room, what) in [
+    size_within(free, lockable.unwrap_or(u64::MAX)).map_err(lacks)
+}
+
+/// The size, or what there is too little of.
+fn size_within(free: u64, lockable: u64) -> Result<u64, String> {
+    let all = [
         (free, format!("free in {DIRECTORY}")),
         (
             lockable,
             "of memory that may be locked (ulimit -l)".to_owned(),
         ),
-    ] {
-        if room / 2 < LEAST {
-            let (room, least) = (room >> 20, LEAST >> 19);
-            return Err(lacks(format!("{room} MiB {what}, {least} are needed")));
+    ];
+    match all.iter().find(|(room, _)| room / 2 < LEAST) {
+        Some((room, what)) => {
+            let (room, needed) = (room >> 20, LEAST >> 19);
+            Err(format!("{room} MiB {what}, {needed} are needed"))
         }
+        None => Ok(MOST.min(free / 2).min(lockable / 2)),
     }
-    Ok(MOST.min(free / 2).min(lockable / 2))
 }
 
 /// The memory of the pool and what is taken of it.
@@ -174,6 +190,8 @@ struct Taken {
     base: usize,
     /// By place in the memory.
     chunks: BTreeMap<u32, Chunk>,
+    /// The bytes of all parts.
+    held: u64,
 }
 
 /// A buffer that was taken.
@@ -183,6 +201,8 @@ struct Chunk {
     segment: Arc<PtrInSegment>,
     /// The buffers of zenoh inside it, and itself.
     uses: usize,
+    /// Whether it is still there itself.
+    is_whole_there: bool,
 }
 
 impl Pool {
@@ -204,10 +224,12 @@ impl Pool {
             return None;
         }
         chunk.uses += 1;
-        Some(AllocatedChunk {
+        let part = AllocatedChunk {
             descriptor: ChunkDescriptor::new(chunk.descriptor.segment, place, length),
             data: PtrInSegment::new(bytes.as_ptr().cast_mut(), Arc::clone(&chunk.segment) as _),
-        })
+        };
+        taken.held += bytes.len() as u64;
+        Some(part)
     }
 
     /// Takes back one use of the buffer in which `part` begins.
@@ -218,9 +240,13 @@ impl Pool {
         };
         let start = *start;
         chunk.uses -= 1;
-        if chunk.uses == 0
-            && let Some(chunk) = taken.chunks.remove(&start)
-        {
+        let is_unused = chunk.uses == 0;
+        // A part that is as long as its chunk looks like the chunk. The bytes are the same, whichever goes first.
+        let is_whole = *part == chunk.descriptor && std::mem::take(&mut chunk.is_whole_there);
+        if !is_whole {
+            taken.held -= part.len.get() as u64;
+        }
+        if is_unused && let Some(chunk) = taken.chunks.remove(&start) {
             self.memory.free(&chunk.descriptor);
         }
     }
@@ -247,6 +273,7 @@ impl ShmProviderBackend for Backend {
                 descriptor: chunk.descriptor.clone(),
                 segment: Arc::new(chunk.data.clone()),
                 uses: 1,
+                is_whole_there: true,
             },
         );
         Ok(chunk)
@@ -266,5 +293,123 @@ impl ShmProviderBackend for Backend {
 
     fn layout_for(&self, layout: MemoryLayout) -> Result<MemoryLayout, ZLayoutError> {
         self.0.memory.layout_for(layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn the_pool_is_half_of_what_there_is_and_has_bounds() {
+        for (free, lockable, expected) in [
+            (1000 * MIB, u64::MAX, Ok(128 * MIB)),
+            (256 * MIB, 256 * MIB, Ok(128 * MIB)),
+            (64 * MIB, u64::MAX, Ok(32 * MIB)),
+            (1000 * MIB, 8 * MIB, Ok(4 * MIB)),
+            (
+                7 * MIB,
+                u64::MAX,
+                Err("7 MiB free in /dev/shm, 8 are needed"),
+            ),
+            (0, 0, Err("0 MiB free in /dev/shm, 8 are needed")),
+            (
+                1000 * MIB,
+                MIB,
+                Err("1 MiB of memory that may be locked (ulimit -l), 8 are needed"),
+            ),
+        ] {
+            let size = size_within(free, lockable);
+            assert_eq!(size, expected.map_err(str::to_owned), "{free} {lockable}");
+        }
+    }
+
+    fn memory() -> SharedMemory {
+        SharedMemory::open(&Events::new(|_| ())).expect("shared memory")
+    }
+
+    fn is_shared(payload: &ZBytes) -> bool {
+        payload.as_shm().is_some()
+    }
+
+    /// A chunk with this content, as the read-ahead makes it.
+    fn chunk(memory: &SharedMemory, content: &[u8]) -> Bytes {
+        struct Owner(Box<dyn ChunkBuffer>);
+        impl AsRef<[u8]> for Owner {
+            fn as_ref(&self) -> &[u8] {
+                (*self.0).as_ref()
+            }
+        }
+        let mut buffer = memory.take(content.len()).expect("room");
+        (*buffer).as_mut().copy_from_slice(content);
+        Bytes::from_owner(Owner(buffer))
+    }
+
+    #[test]
+    fn parts_of_a_chunk_are_shared_and_keep_it_taken() {
+        let memory = memory();
+        let taken = || {
+            memory.0.provider.garbage_collect();
+            memory.0.pool.taken().chunks.len()
+        };
+        let content: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+        let bytes = chunk(&memory, &content);
+        let other = chunk(&memory, &content);
+        // At its begin, inside, at its end; all of it.
+        let places = [0..SHARED, 5..50_000, 100_000 - SHARED..100_000, 0..100_000];
+        let parts: Vec<ZBytes> = places
+            .iter()
+            .map(|place| memory.payload(bytes.slice(place.clone())))
+            .collect();
+        for (part, place) in parts.iter().zip(&places) {
+            assert!(is_shared(part), "{place:?}");
+            assert!(*part.to_bytes() == content[place.clone()], "{place:?}");
+        }
+        drop(bytes);
+        assert_eq!(taken(), 2);
+        let lengths: usize = places.iter().map(ExactSizeIterator::len).sum();
+        assert_eq!(memory.held(), lengths as u64);
+        for (n, part) in parts.into_iter().enumerate() {
+            assert_eq!(taken(), 2, "{n}");
+            drop(part);
+        }
+        assert_eq!((taken(), memory.held()), (1, 0));
+        drop(other);
+        assert_eq!(taken(), 0);
+    }
+
+    #[test]
+    fn what_is_small_or_elsewhere_is_not_shared() {
+        let memory = memory();
+        let elsewhere = Bytes::from(vec![1; SHARED]);
+        // Also before the first buffer is taken.
+        assert!(!is_shared(&memory.payload(elsewhere.clone())));
+        let bytes = chunk(&memory, &vec![2; 2 * SHARED]);
+        for payload in [elsewhere, bytes.slice(..SHARED - 1), Bytes::new()] {
+            let sent = memory.payload(payload.clone());
+            assert!(!is_shared(&sent), "{}", payload.len());
+            assert_eq!(*sent.to_bytes(), payload[..]);
+        }
+    }
+
+    #[test]
+    fn a_full_pool_says_so_once_and_has_room_again() {
+        let (tell, told) = crossbeam_channel::bounded(9);
+        let events = Events::new(move |event| drop(tell.send(event.to_string())));
+        let memory = SharedMemory::open(&events).expect("shared memory");
+        let half = usize::try_from(MOST / 2).expect("a size");
+        assert!(memory.take(0).is_none());
+        let first = memory.take(half);
+        assert!(first.is_some() && memory.take(half).is_none() && memory.take(half).is_none());
+        drop(first);
+        assert!(memory.take(half).is_some());
+        let said: Vec<String> = told.try_iter().collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].contains("no room for a chunk of 67108864 bytes"),
+            "{said:?}"
+        );
     }
 }

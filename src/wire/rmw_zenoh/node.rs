@@ -19,7 +19,8 @@ use super::ours::Ours;
 use super::qos_chunk::DEFAULT_DEPTH;
 use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
 use super::type_hash::HashForm;
-use super::watch::{Changes, settle, watch_tokens};
+use super::watch::settle::settle;
+use super::watch::tokens::{Changes, watch_tokens};
 use crate::wire::dialect::interface::{Latched, MessageForm, Plan, SubscriptionSpec, TopicSpec};
 use crate::wire::dialect::plan::{CLOCK, OwnClock, clock_qos};
 use crate::wire::error::WireError;
@@ -194,7 +195,7 @@ impl Node {
         })
     }
 
-    /// Waits for the tokens that are there already, `patience` at most.
+    /// Waits for the nodes that are there already, `patience` at most.
     pub(crate) fn settle(&self, patience: Duration) {
         settle(&self.zenoh, self.token.domain, patience);
     }

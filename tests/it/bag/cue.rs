@@ -744,6 +744,11 @@ struct Slab {
 }
 
 impl ChunkMemory for Slab {
+    /// More than the read-ahead takes, so that all messages can be held.
+    fn size(&self) -> u64 {
+        u64::MAX
+    }
+
     fn take(&self, length: usize) -> Option<Box<dyn ChunkBuffer>> {
         if self.held.load(Ordering::SeqCst) + length > self.most {
             return None;

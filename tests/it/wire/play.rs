@@ -281,7 +281,11 @@ fn a_node_that_was_there_first_gets_the_first_message() {
     let _router = node(
         "\"router\"",
         "",
-        &[("listen/endpoints", &format!("[{endpoint:?}]"))],
+        &[
+            ("listen/endpoints", &format!("[{endpoint:?}]")),
+            // As those of rmw_zenoh have it.
+            ("adminspace/enabled", "true"),
+        ],
     );
     let listener = peer(&endpoint);
     let (_subscriber, samples) = subscribe(&listener, "0/t0/**");

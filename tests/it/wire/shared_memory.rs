@@ -6,9 +6,11 @@ use std::time::Duration;
 use bagplay::bag::{Bag, ChunkBuffer, Cues, Selection};
 use bagplay::output::{Occasion, Output};
 use bagplay::player::{Options, Pace, Player, Source};
-use bagplay::wire::{SendOrder, Session, SharedMemoryUse, WireEvent, WireOptions, WireOutput};
+use bagplay::wire::{
+    Drained, SendOrder, Session, SharedMemoryUse, WireEvent, WireOptions, WireOutput,
+};
 use bytes::Bytes;
-use crossbeam_channel::Receiver;
+use crossbeam_channel::{Receiver, bounded};
 use mcap::Compression;
 use zenoh::sample::Sample;
 
@@ -64,10 +66,10 @@ fn in_shared_memory(session: &Session, number: u32, size: usize) -> Bytes {
 }
 
 /// A player that shares memory, with one topic.
-fn player(order: SendOrder) -> (Session, Events, WireOutput, String) {
+fn player(order: SendOrder, stall_timeout: u64) -> (Session, Events, WireOutput, String) {
     let (session, events, endpoint) = router(|options| {
         options.shared_memory = SharedMemoryUse::On;
-        options.stall_timeout = Duration::from_secs(60);
+        options.stall_timeout = Duration::from_secs(stall_timeout);
         options.order = order;
     });
     let topics = [played(0, "/image", None)];
@@ -78,7 +80,7 @@ fn player(order: SendOrder) -> (Session, Events, WireOutput, String) {
 #[test]
 fn large_messages_are_shared_with_the_subscribers_that_take_part() {
     for order in [SendOrder::AllTopics, SendOrder::PerTopic] {
-        let (session, events, mut output, endpoint) = player(order);
+        let (session, events, mut output, endpoint) = player(order, 60);
         let (node, other) = (peer(&endpoint, true), peer(&endpoint, false));
         let (_subscriber, shared) = subscribe(&node, "0/image/**");
         let (_other_subscriber, copied) = subscribe(&other, "0/image/**");
@@ -114,7 +116,7 @@ fn large_messages_are_shared_with_the_subscribers_that_take_part() {
 /// has not taken for long is still there when it does.
 #[test]
 fn what_a_stuck_subscriber_takes_late_is_whole() {
-    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics);
+    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
     let pipe = Pipe::to(&endpoint);
     let node = pipe.peer_that_shares_memory();
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
@@ -168,7 +170,7 @@ fn play(
 
 #[test]
 fn a_subscriber_that_keeps_more_than_the_memory_gets_the_rest_as_copies() {
-    let (session, events, output, endpoint) = player(SendOrder::AllTopics);
+    let (session, events, output, endpoint) = player(SendOrder::AllTopics, 60);
     let node = peer(&endpoint, true);
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
     events.wait_for_match();
@@ -249,4 +251,48 @@ fn what_a_killed_player_had_shared_is_removed_by_the_next() {
     until("an empty place", || pool.iter().all(|file| !file.exists()));
     next.kill().unwrap();
     next.wait().unwrap();
+}
+
+/// The memory ends with the session, so the end waits for what a subscriber has not read, although nothing is in a socket.
+#[test]
+fn the_end_waits_until_the_messages_have_been_dropped() {
+    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
+    let node = peer(&endpoint, true);
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait_for_match();
+    for n in 0..20 {
+        let payload = in_shared_memory(&session, n, LARGE);
+        output.message(&message(0, payload), Occasion::Due);
+    }
+    let (waiting, waits) = bounded(1);
+    let draining = std::thread::spawn(move || {
+        let drained = session.drain(|| {
+            let _ = waiting.try_send(());
+            false
+        });
+        (drained, session)
+    });
+    waits.recv().unwrap();
+    let read: Vec<Sample> = (0..20).map(|_| take(&samples)).collect();
+    assert!(!draining.is_finished());
+    drop(read);
+    let (drained, session) = draining.join().unwrap();
+    assert_eq!(drained, Drained::Whole);
+    drop((output, session));
+}
+
+#[test]
+fn a_subscriber_that_keeps_messages_is_not_waited_for_without_end() {
+    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 1);
+    let node = peer(&endpoint, true);
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait_for_match();
+    let payload = in_shared_memory(&session, 0, LARGE);
+    output.message(&message(0, payload), Occasion::Due);
+    let kept = take(&samples);
+    let bytes = LARGE as u64;
+    assert_eq!(session.drain(|| false), Drained::Untaken { bytes });
+    assert_eq!(session.drain(|| true), Drained::CalledOff { bytes });
+    drop(kept);
+    assert_eq!(session.drain(|| false), Drained::Whole);
 }

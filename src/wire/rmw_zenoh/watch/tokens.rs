@@ -3,17 +3,15 @@
 //! The callback updates a table and sends events; it does not block.
 
 use std::fmt;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use zenoh::Wait;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::SampleKind;
 
-use super::graph::Graph;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
+use crate::wire::rmw_zenoh::graph::Graph;
 
 /// Called after a token has appeared or disappeared; returns `false` when it is no longer needed.
 type Changed = Box<dyn Fn() -> bool + Send>;
@@ -70,23 +68,4 @@ pub(crate) fn watch_tokens(
         })
         .wait();
     tokens.map_err(|source| WireError::Declare { what: key, source })
-}
-
-/// Waits a moment for the present tokens to arrive, because decisions made directly afterwards (Humble or not)
-/// need them. Ends as soon as all connected sessions have answered, after `patience` at most.
-pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) {
-    // With a callback, because zenoh's own channel holds 256 replies and hangs with more.
-    let (alive, done) = sync_channel::<()>(0);
-    let get = session
-        .liveliness()
-        .get(format!("@ros2_lv/{domain}/**"))
-        .timeout(patience)
-        .callback(move |_| _ = &alive)
-        .wait();
-    if get.is_ok() {
-        // Nothing is ever sent: the channel closes after the last answer.
-        if done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-            tracing::debug!("some sessions have not sent their liveliness tokens yet");
-        }
-    }
 }

@@ -1,0 +1,180 @@
+//! Waiting for the nodes that are there when this process joins the network.
+//!
+//! A router does not tell a peer of the tokens of other peers: they come over the direct links, which peers open one after
+//! the other when the router has told them of each other. A router tells who is linked to it, if it has an admin space, as
+//! the routers of `rmw_zenoh` have. So first the links are waited for, then the tokens.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use zenoh::Wait;
+use zenoh::sample::SampleKind;
+use zenoh::session::LinkEvent;
+
+use crate::wire::net::now::steady;
+
+/// How often tokens are asked for while a new link cannot be used yet.
+const ASK_EVERY: Duration = Duration::from_millis(1);
+/// The longest answer of a router that is read: 4 MiB, of which a link takes some hundred bytes.
+const LONGEST_ANSWER: usize = 4 << 20;
+
+/// Waits until this session has links to the peers that its routers know, and until their tokens have arrived, because
+/// decisions made directly afterwards (Humble or not, whether to wait for a route) need them. Ends as soon as all have answered,
+/// after `patience` at most.
+pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) {
+    let began = steady();
+    let left = || patience.saturating_sub(steady().duration_since(began));
+    wait_for_peers(session, left);
+    loop {
+        let left = left();
+        match ask(session, domain, left) {
+            Answers::All => return,
+            Answers::NobodyAsked if !left.is_zero() => {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "zenoh does not tell when a new link can be used"
+                )]
+                std::thread::sleep(ASK_EVERY);
+            }
+            Answers::NobodyAsked | Answers::Some => {
+                tracing::debug!("some sessions have not sent their liveliness tokens yet");
+                return;
+            }
+        }
+    }
+}
+
+/// Who has answered a query for tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answers {
+    /// All sessions that were asked.
+    All,
+    /// Not all of them in time.
+    Some,
+    /// No session was asked, as far as can be seen: zenoh reports a link a moment before it sends anything on it, and
+    /// answers a query itself until then.
+    NobodyAsked,
+}
+
+fn ask(session: &zenoh::Session, domain: u32, patience: Duration) -> Answers {
+    // With a callback, because zenoh's own channel holds 256 replies and hangs with more.
+    let (alive, done) = sync_channel::<()>(0);
+    let is_answered = Arc::new(AtomicBool::new(false));
+    let answered = Arc::clone(&is_answered);
+    let get = session
+        .liveliness()
+        .get(format!("@ros2_lv/{domain}/**"))
+        .timeout(patience)
+        .callback(move |_| {
+            _ = &alive;
+            answered.store(true, Ordering::Relaxed);
+        })
+        .wait();
+    // Nothing is ever sent: the channel closes after the last answer.
+    if get.is_ok() && done.try_recv() == Err(TryRecvError::Disconnected) {
+        return if is_answered.load(Ordering::Relaxed) {
+            Answers::All
+        } else {
+            Answers::NobodyAsked
+        };
+    }
+    if get.is_ok() && done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+        Answers::Some
+    } else {
+        // If the session is closed, there is nothing to wait for.
+        Answers::All
+    }
+}
+
+/// Waits for links to the peers that are linked to a router of this session.
+fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
+    let linked = Arc::new((Mutex::new(BTreeSet::new()), Condvar::new()));
+    let changed = Arc::clone(&linked);
+    // These events come when a link can be used; those of transports come before.
+    let info = session.info();
+    let listener = info.link_events_listener().history(true);
+    let listener = listener.callback(move |event: LinkEvent| {
+        let zid = event.link().zid().to_string();
+        let mut linked = changed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match event.kind() {
+            SampleKind::Put => linked.insert(zid),
+            SampleKind::Delete => linked.remove(&zid),
+        };
+        changed.1.notify_all();
+    });
+    let Ok(_listener) = listener.wait() else {
+        return;
+    };
+    let peers = peers_of_routers(session, left());
+    let (links, changed) = &*linked;
+    let links = links.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_missing = |links: &mut BTreeSet<String>| !peers.is_subset(links);
+    // Both outcomes are fine: not every peer can be reached.
+    drop(changed.wait_timeout_while(links, left(), is_missing));
+}
+
+/// The other peers that the routers of this session say are linked to them.
+fn peers_of_routers(session: &zenoh::Session, patience: Duration) -> BTreeSet<String> {
+    let own = session.zid().to_string();
+    let found = Arc::new(Mutex::new(BTreeSet::new()));
+    for router in session.info().routers_zid().wait() {
+        let (alive, done) = sync_channel::<()>(0);
+        let told = Arc::clone(&found);
+        let get = session.get(format!("@/{router}/router")).timeout(patience);
+        let get = get.callback(move |reply| {
+            _ = &alive;
+            let payload = reply
+                .result()
+                .ok()
+                .map(|sample| sample.payload().to_bytes());
+            let payload = payload.filter(|it| it.len() <= LONGEST_ANSWER);
+            let answer = payload.and_then(|it| serde_json::from_slice(&it).ok());
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.extend(answer.iter().flat_map(peers_in));
+        });
+        if get.wait().is_ok() {
+            // Nothing is ever sent: the channel closes after the last answer.
+            let _ = done.recv_timeout(patience);
+        }
+    }
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut peers = std::mem::take(&mut *found);
+    peers.remove(&own);
+    peers
+}
+
+/// The peers in what a router says of itself.
+fn peers_in(answer: &Value) -> impl Iterator<Item = String> {
+    let sessions = answer.get("sessions").and_then(Value::as_array);
+    let sessions = sessions.into_iter().flatten();
+    sessions
+        .filter(|session| session.get("whatami").and_then(Value::as_str) == Some("peer"))
+        .filter_map(|session| Some(session.get("peer")?.as_str()?.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_are_found_in_the_answer_of_a_router() {
+        let answer = serde_json::json!({
+            "zid": "r",
+            "sessions": [
+                { "peer": "a", "whatami": "peer", "links": [] },
+                { "peer": "b", "whatami": "client" },
+                { "peer": 5, "whatami": "peer" },
+                { "whatami": "peer" },
+                "c",
+            ],
+        });
+        assert_eq!(peers_in(&answer).collect::<Vec<_>>(), ["a"]);
+        for other in [serde_json::json!({}), serde_json::json!({ "sessions": 5 })] {
+            assert_eq!(peers_in(&other).count(), 0);
+        }
+    }
+}
