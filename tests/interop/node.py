@@ -35,6 +35,8 @@ class Sample:
     payload: bytes
     attachment: bytes
     priority: str
+    # Whether the payload is in memory that the player shares.
+    is_shared: bool = False
 
     @property
     def sequence(self) -> int:
@@ -74,9 +76,10 @@ def open_router(port: int, has_gossip: bool = True) -> zenoh.Session:
     return zenoh.open(configuration(settings | gossip))
 
 
-def session(port: int, timeout: float = 60) -> zenoh.Session:
-    """A peer configured as by rmw_zenoh, which finds other peers by the router on loopback port `port`."""
-    settings = {
+def session(port: int, timeout: float = 60, settings: dict | None = None) -> zenoh.Session:
+    """A peer configured as by rmw_zenoh and by `settings`, which finds other peers by the router on loopback port
+    `port`."""
+    usual = {
         "mode": "peer",
         "connect/endpoints": [f"tcp/127.0.0.1:{port}"],
         "connect/retry": {
@@ -89,7 +92,7 @@ def session(port: int, timeout: float = 60) -> zenoh.Session:
         "scouting/delay": 1,
         "timestamping/enabled": True,
     }
-    opened = zenoh.open(configuration(settings | GOSSIP))
+    opened = zenoh.open(configuration(usual | GOSSIP | (settings or {})))
     deadline = time.monotonic() + timeout
     while not opened.info.routers_zid():
         if time.monotonic() > deadline:
@@ -112,14 +115,14 @@ class Node:
     Topics are joined in the given order. The player may begin when the last one is joined, so the clock is named first.
     """
 
-    def __init__(self, port: int, topics: Iterable[Topic]):
+    def __init__(self, port: int, topics: Iterable[Topic], settings: dict | None = None):
         self.samples: list[Sample] = []
         self.counts: Counter[str] = Counter()
         # The last value of the clock.
         self.shown: int | None = None
         self.tokens: set[str] = set()
         self._arrived = threading.Condition()
-        self.session = session(port)
+        self.session = session(port, settings=settings)
         self._entities = []
         self._joined = 0
         # Called on the same thread as those of samples, so that tokens from before a sample are known before it.
@@ -150,6 +153,7 @@ class Node:
                 sample.payload.to_bytes(),
                 attachment,
                 str(sample.priority),
+                sample.payload.as_shm() is not None,
             )
             if topic.name in OF_EVERY_NODE and got.gid not in map(gid, self.publishers(topic.name)):
                 return
