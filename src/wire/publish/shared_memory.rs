@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use rustix::fs::statvfs;
-use rustix::process::{Resource, geteuid, getrlimit};
+use rustix::process::{Resource, getrlimit};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::shm::{
@@ -152,7 +152,7 @@ fn size() -> Result<u64, WireError> {
     let facts = statvfs(DIRECTORY)
         .map_err(|error| lacks(format!("{DIRECTORY} cannot be used: {error}")))?;
     let free = facts.f_bavail.saturating_mul(facts.f_frsize);
-    let lockable = if geteuid().is_root() {
+    let lockable = if may_lock_all() {
         None
     } else {
         getrlimit(Resource::Memlock).current
@@ -176,6 +176,18 @@ fn size_within(free: u64, lockable: u64) -> Result<u64, String> {
         }
         None => Ok(MOST.min(free / 2).min(lockable / 2)),
     }
+}
+
+/// Whether the limit of memory that may be locked does not hold for this process. In a container it often holds for root, too.
+#[cfg(target_os = "linux")]
+fn may_lock_all() -> bool {
+    use rustix::thread::{CapabilitySet, capabilities};
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn may_lock_all() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// The memory of the pool and what is taken of it.
@@ -302,6 +314,17 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn all_memory_may_be_locked_with_the_capability_for_it_whoever_the_user_is() {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let mut lines = status.lines();
+        let effective = lines.find_map(|line| line.strip_prefix("CapEff:")).unwrap();
+        let effective = u64::from_str_radix(effective.trim(), 16).unwrap();
+        // CAP_IPC_LOCK is number 14.
+        assert_eq!(may_lock_all(), effective & (1 << 14) != 0);
+    }
+
     #[test]
     fn the_pool_is_half_of_what_there_is_and_has_bounds() {
         for (free, lockable, expected) in [
@@ -326,8 +349,9 @@ mod tests {
         }
     }
 
-    fn memory() -> SharedMemory {
-        SharedMemory::open(&Events::new(|_| ())).expect("shared memory")
+    /// `None` where this process may not lock so much memory; see docs/testing.md.
+    fn memory() -> Option<SharedMemory> {
+        may_lock_all().then(|| SharedMemory::open(&Events::new(|_| ())).expect("shared memory"))
     }
 
     fn is_shared(payload: &ZBytes) -> bool {
@@ -349,7 +373,9 @@ mod tests {
 
     #[test]
     fn parts_of_a_chunk_are_shared_and_keep_it_taken() {
-        let memory = memory();
+        let Some(memory) = memory() else {
+            return;
+        };
         let taken = || {
             memory.0.provider.garbage_collect();
             memory.0.pool.taken().chunks.len()
@@ -382,7 +408,9 @@ mod tests {
 
     #[test]
     fn what_is_small_or_elsewhere_is_not_shared() {
-        let memory = memory();
+        let Some(memory) = memory() else {
+            return;
+        };
         let elsewhere = Bytes::from(vec![1; SHARED]);
         // Also before the first buffer is taken.
         assert!(!is_shared(&memory.payload(elsewhere.clone())));
@@ -396,6 +424,9 @@ mod tests {
 
     #[test]
     fn a_full_pool_says_so_once_and_has_room_again() {
+        if !may_lock_all() {
+            return;
+        }
         let (tell, told) = crossbeam_channel::bounded(9);
         let events = Events::new(move |event| drop(tell.send(event.to_string())));
         let memory = SharedMemory::open(&events).expect("shared memory");

@@ -12,6 +12,7 @@ use bagplay::wire::{
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 use mcap::Compression;
+use rustix::thread::{CapabilitySet, capabilities};
 use zenoh::sample::Sample;
 
 use crate::support::mcaps::{Note, Spec, bag};
@@ -65,6 +66,13 @@ fn in_shared_memory(session: &Session, number: u32, size: usize) -> Bytes {
     Bytes::from_owner(Owner(buffer))
 }
 
+/// Whether this process may lock as much memory as it likes. If not, it cannot be both ends of shared memory, and these tests
+/// check nothing; see docs/testing.md.
+fn may_lock() -> bool {
+    let sets = capabilities(None).expect("its own capabilities");
+    sets.effective.contains(CapabilitySet::IPC_LOCK)
+}
+
 /// A player that shares memory, with one topic.
 fn player(order: SendOrder, stall_timeout: u64) -> (Session, Events, WireOutput, String) {
     let (session, events, endpoint) = router(|options| {
@@ -79,6 +87,9 @@ fn player(order: SendOrder, stall_timeout: u64) -> (Session, Events, WireOutput,
 
 #[test]
 fn large_messages_are_shared_with_the_subscribers_that_take_part() {
+    if !may_lock() {
+        return;
+    }
     for order in [SendOrder::AllTopics, SendOrder::PerTopic] {
         let (session, events, mut output, endpoint) = player(order, 60);
         let (node, other) = (peer(&endpoint, true), peer(&endpoint, false));
@@ -116,6 +127,9 @@ fn large_messages_are_shared_with_the_subscribers_that_take_part() {
 /// has not taken for long is still there when it does.
 #[test]
 fn what_a_stuck_subscriber_takes_late_is_whole() {
+    if !may_lock() {
+        return;
+    }
     let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
     let pipe = Pipe::to(&endpoint);
     let node = pipe.peer_that_shares_memory();
@@ -170,6 +184,9 @@ fn play(
 
 #[test]
 fn a_subscriber_that_keeps_more_than_the_memory_gets_the_rest_as_copies() {
+    if !may_lock() {
+        return;
+    }
     let (session, events, output, endpoint) = player(SendOrder::AllTopics, 60);
     let node = peer(&endpoint, true);
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
@@ -194,6 +211,9 @@ fn a_subscriber_that_keeps_more_than_the_memory_gets_the_rest_as_copies() {
 
 #[test]
 fn memory_is_shared_if_the_option_or_the_configuration_says_so() {
+    if !may_lock() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("session.json5");
     for (option, configured, expected) in [
@@ -235,6 +255,9 @@ fn shared_files(process: &std::process::Child) -> Vec<std::path::PathBuf> {
 #[cfg(feature = "cli")]
 #[test]
 fn what_a_killed_player_had_shared_is_removed_by_the_next() {
+    if !may_lock() {
+        return;
+    }
     let endpoint = free_endpoint();
     let start = |shm: &str| start_player(&["--listen", &endpoint, "--shm", shm, "--loop"]);
     let mut killed = start("on");
@@ -256,6 +279,9 @@ fn what_a_killed_player_had_shared_is_removed_by_the_next() {
 /// The memory ends with the session, so the end waits for what a subscriber has not read, although nothing is in a socket.
 #[test]
 fn the_end_waits_until_the_messages_have_been_dropped() {
+    if !may_lock() {
+        return;
+    }
     let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
     let node = peer(&endpoint, true);
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
@@ -283,6 +309,9 @@ fn the_end_waits_until_the_messages_have_been_dropped() {
 
 #[test]
 fn a_subscriber_that_keeps_messages_is_not_waited_for_without_end() {
+    if !may_lock() {
+        return;
+    }
     let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 1);
     let node = peer(&endpoint, true);
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
