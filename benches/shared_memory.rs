@@ -139,7 +139,7 @@ fn main() -> Result<(), Failure> {
         }
     }
     for ((way, _), points) in WAYS.iter().zip(by_size) {
-        report.draw(Series::new("shared_memory", way, points));
+        report.draw(Series::new("shared-memory", way, points));
     }
     Ok(report.write()?)
 }

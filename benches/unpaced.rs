@@ -203,6 +203,10 @@ fn open(mode: &str, role: &str, endpoint: &str) -> zenoh::Result<zenoh::Session>
         (format!("{role}/endpoints"), format!("[\"{endpoint}\"]")),
         ("scouting/multicast/enabled".to_owned(), "false".to_owned()),
         ("connect/timeout_ms".to_owned(), "10000".to_owned()),
+        (
+            "transport/shared_memory/enabled".to_owned(),
+            "false".to_owned(),
+        ),
         // As in the player's session.
         (
             "transport/link/tx/queue/size/data".to_owned(),

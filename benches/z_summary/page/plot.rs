@@ -6,7 +6,7 @@ use super::report::{Series, Summary};
 use super::table::number;
 
 /// All plots of the page. A series names the plot that it belongs to.
-pub(super) const PLOTS: [Plot; 12] = [
+pub(super) const PLOTS: [Plot; 13] = [
     Plot {
         name: "lateness",
         title: "Lateness in one process, 1,000 messages a second",
@@ -43,6 +43,18 @@ pub(super) const PLOTS: [Plot; 12] = [
         },
         y: Axis {
             label: "messages a second",
+            scale: Scale::Log,
+        },
+    },
+    Plot {
+        name: "shared-memory",
+        title: "Bytes a second at full speed to a subscriber that reads all of them",
+        x: Axis {
+            label: "bytes per message",
+            scale: Scale::Log,
+        },
+        y: Axis {
+            label: "MB a second",
             scale: Scale::Log,
         },
     },
