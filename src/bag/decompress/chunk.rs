@@ -4,15 +4,14 @@
 //! so is anything above [`MAX_CHUNK`]. Of a large chunk only the decompressed bytes are in memory: the compressed bytes
 //! are read in pieces.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 use std::sync::Arc;
 
-use lz4_flex::frame::FrameDecoder;
 use mcap::records::op;
 use zstd::bulk::Decompressor;
-use zstd::zstd_safe::{DCtx, DParameter, InBuffer, get_error_name, get_frame_content_size};
 
 use super::budget::{CountedBytes, Meter, Permit};
+use super::codec::{Codec, Input, most, unlz4, unreadable, unzstd, unzstd_in_pieces};
 use super::memory::Filling;
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
@@ -23,18 +22,6 @@ use crate::bag::open::source::Source;
 
 /// The largest chunk whose compressed bytes are read all at once: 16 MiB.
 const MOST_COMPRESSED: u64 = 16 << 20;
-/// The size of a piece.
-const PIECE: usize = 128 << 10;
-/// The base 2 logarithm of the largest window that zstd's decoder accepts.
-const LARGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") {
-    31
-} else {
-    30
-};
-/// Any chunk may decompress to `MAX_SMALL`; a larger result may be at most `MAX_RATIO` times the compressed size. So a
-/// decompression bomb of zeros is refused and a chunk of huge messages is not.
-const MAX_SMALL: u64 = 64 << 20;
-const MAX_RATIO: u64 = 64;
 
 /// Reads chunks. Keeps what it can use again for the next chunk.
 #[derive(Default)]
@@ -64,23 +51,56 @@ impl Decoder {
             unpacked.bytes.fill(read).map_err(|it| unreadable(&it))?;
             return unpacked.checked(0);
         }
-        if chunk.length > MOST_COMPRESSED || is_likely_uncompressed(chunk) {
-            return read_in_pieces(source, chunk, meter);
+        if chunk.length > MOST_COMPRESSED {
+            return read_large(source, chunk, meter);
+        }
+        if is_likely_uncompressed(chunk) {
+            return self.read_in_place(source, chunk, meter);
         }
         self.compressed.resize(length, 0);
         source
             .read_into(offset, &mut self.compressed)
             .map_err(|error| unreadable(&error))?;
-        let (frame, body) = self
-            .compressed
-            .split_at_checked(FRAME)
-            .ok_or_else(|| Fault::framing("there is no chunk where the index says"))?;
-        check_frame(frame, body.len() as u64)?;
-        let chunk = parse::chunk(body)
-            .map_err(|_| Fault::framing("chunk is shorter than its header says"))?;
+        let chunk = record(&self.compressed)?;
         meter.count_decompression();
         decompress(&mut self.zstd, chunk, meter)
     }
+
+    /// Reads the record of a chunk to where its bytes stay, with one request. If they are compressed after all, they are
+    /// decompressed from there.
+    fn read_in_place(
+        &mut self,
+        source: &Source,
+        chunk: &ChunkRef,
+        meter: &Arc<Meter>,
+    ) -> Result<CountedBytes, Fault> {
+        let Unpacked { mut bytes, permit } = Unpacked::new(chunk.length, meter)?;
+        let read = |bytes: &mut [u8]| source.read_into(chunk.offset, bytes);
+        bytes.fill(read).map_err(|error| unreadable(&error))?;
+        let mut bytes = bytes
+            .finish()
+            .map_err(|_| unreadable(&io::ErrorKind::UnexpectedEof.into()))?;
+        let ChunkRecord { header, data } = record(&bytes)?;
+        meter.count_decompression();
+        let size = data.len() as u64;
+        if Codec::named(&header.compression)? != Codec::None || header.uncompressed_size != size {
+            return decompress(&mut self.zstd, ChunkRecord { header, data }, meter);
+        }
+        check_crc(header.uncompressed_crc, data)?;
+        let start = data.as_ptr() as usize - bytes.as_ptr() as usize;
+        let end = start + data.len();
+        bytes.keep(start..end);
+        Ok(CountedBytes { bytes, permit })
+    }
+}
+
+/// The parts of the record of a chunk.
+fn record(bytes: &[u8]) -> Result<ChunkRecord<'_>, Fault> {
+    let (frame, body) = bytes
+        .split_at_checked(FRAME)
+        .ok_or_else(|| Fault::framing("there is no chunk where the index says"))?;
+    check_frame(frame, body.len() as u64)?;
+    parse::chunk(body).map_err(|_| Fault::framing("chunk is shorter than its header says"))
 }
 
 fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
@@ -102,8 +122,8 @@ fn is_likely_uncompressed(chunk: &ChunkRef) -> bool {
     rest.is_some_and(|rest| rest <= (FRAME + LONGEST_CHUNK_HEADER) as u64)
 }
 
-/// Decompresses a chunk while its bytes are read, or reads the bytes of an uncompressed one to where they stay.
-fn read_in_pieces(
+/// Decompresses a chunk while its bytes are read.
+fn read_large(
     source: &Source,
     chunk: &ChunkRef,
     meter: &Arc<Meter>,
@@ -161,26 +181,10 @@ impl Read for Section<'_> {
     }
 }
 
-/// Compressed bytes, and how many are left.
-trait Input: Read {
-    fn left(&self) -> u64;
-}
-
 impl Input for Section<'_> {
     fn left(&self) -> u64 {
         Section::left(self)
     }
-}
-
-impl Input for &[u8] {
-    fn left(&self) -> u64 {
-        self.len() as u64
-    }
-}
-
-fn unreadable(error: &std::io::Error) -> Fault {
-    let detail = format!("chunk cannot be read: {error}");
-    Fault::new(DamageKind::Unreadable, detail)
 }
 
 fn decompress(
@@ -194,7 +198,8 @@ fn decompress(
     let mut unpacked = room(codec, data.len() as u64, declared, meter)?;
     let bytes = &mut unpacked.bytes;
     match codec {
-        Codec::None => drop(bytes.append(data)),
+        Codec::None if !bytes.append(data) => return Err(wrong_size(data.len(), bytes.size())),
+        Codec::None => {}
         Codec::Lz4 => unlz4(data, bytes)?,
         Codec::Zstd => unzstd(zstd, data, bytes)?,
     }
@@ -220,19 +225,25 @@ impl Unpacked {
     fn checked(self, crc: u32) -> Result<CountedBytes, Fault> {
         let Self { bytes, permit } = self;
         let size = bytes.size();
-        let bytes = bytes.finish().map_err(|length| {
-            let detail = format!("chunk holds {length} bytes, not {size}");
-            Fault::new(DamageKind::Compression, detail)
-        })?;
-        // Zero means that the writer did not compute one (the default of rosbag2).
-        if crc != 0 && crc != crc32fast::hash(&bytes) {
-            return Err(Fault::new(
-                DamageKind::Checksum,
-                "chunk fails its checksum and is skipped",
-            ));
-        }
+        let bytes = bytes.finish();
+        let bytes = bytes.map_err(|length| wrong_size(length, size))?;
+        check_crc(crc, &bytes)?;
         Ok(CountedBytes { bytes, permit })
     }
+}
+
+fn wrong_size(length: usize, declared: usize) -> Fault {
+    let detail = format!("chunk holds {length} bytes, not {declared}");
+    Fault::new(DamageKind::Compression, detail)
+}
+
+fn check_crc(crc: u32, bytes: &[u8]) -> Result<(), Fault> {
+    // Zero means that the writer did not compute one (the default of rosbag2).
+    if crc == 0 || crc == crc32fast::hash(bytes) {
+        return Ok(());
+    }
+    let detail = "chunk fails its checksum and is skipped";
+    Err(Fault::new(DamageKind::Checksum, detail))
 }
 
 /// A buffer of the declared size, if that many compressed bytes can hold it.
@@ -244,130 +255,6 @@ fn room(codec: Codec, data: u64, declared: u64, meter: &Arc<Meter>) -> Result<Un
         return Err(Fault::new(DamageKind::TooLarge, detail));
     }
     Unpacked::new(declared, meter)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Codec {
-    None,
-    Lz4,
-    Zstd,
-}
-
-impl Codec {
-    fn named(name: &str) -> Result<Self, Fault> {
-        match name {
-            "" | "none" => Ok(Self::None),
-            "lz4" => Ok(Self::Lz4),
-            "zstd" => Ok(Self::Zstd),
-            _ => {
-                let detail = format!("unknown compression {name:?}");
-                Err(Fault::new(DamageKind::Compression, detail))
-            }
-        }
-    }
-}
-
-/// The most that `compressed` bytes can decompress to, at most [`MAX_CHUNK`].
-fn most(codec: Codec, compressed: u64) -> u64 {
-    let bound = match codec {
-        Codec::None => compressed,
-        // A length extension byte adds at most 255 bytes.
-        Codec::Lz4 => compressed.saturating_mul(255).saturating_add(64),
-        // A block takes at least three bytes and holds at most 128 KiB.
-        Codec::Zstd => (compressed / 3 + 1).saturating_mul(128 << 10),
-    };
-    let plausible = compressed.saturating_mul(MAX_RATIO).max(MAX_SMALL);
-    bound.min(plausible).min(MAX_CHUNK)
-}
-
-fn unlz4(compressed: impl Input, bytes: &mut Filling) -> Result<(), Fault> {
-    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
-    let mut decoder = FrameDecoder::new(compressed);
-    let mut left = None;
-    loop {
-        let block = decoder
-            .fill_buf()
-            .map_err(|error| bad(format!("lz4: {error}")))?;
-        if block.is_empty() {
-            // The end of a frame. Another one may follow; each must consume input.
-            let rest = decoder.get_ref().left();
-            if rest == 0 {
-                return Ok(());
-            }
-            if left == Some(rest) {
-                return Err(bad("lz4: bytes after the last frame".to_owned()));
-            }
-            left = Some(rest);
-            continue;
-        }
-        let length = block.len();
-        if !bytes.append(block) {
-            return Err(bad(format!("chunk holds more than {} bytes", bytes.size())));
-        }
-        decoder.consume(length);
-    }
-}
-
-/// Decompresses frames that are read in pieces. `bytes` has room for all of them and is not moved, so the decoder uses
-/// it as its window: a frame may declare any window and takes no memory for it.
-fn unzstd_in_pieces(mut compressed: impl Input, bytes: &mut Filling) -> Result<(), Fault> {
-    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
-    let broken = |code| bad(format!("zstd: {}", get_error_name(code)));
-    let decoder = DCtx::try_create();
-    let mut decoder = decoder.ok_or_else(|| bad("zstd: no memory for a decoder".to_owned()))?;
-    for parameter in [
-        DParameter::StableOutBuffer(true),
-        DParameter::WindowLogMax(LARGEST_WINDOW),
-    ] {
-        decoder.set_parameter(parameter).map_err(broken)?;
-    }
-    let mut piece = vec![0; PIECE];
-    // How many bytes the decoder still needs; 0 at the end of a frame.
-    let mut needed = 0;
-    loop {
-        let length = compressed.read(&mut piece).map_err(|it| unreadable(&it))?;
-        if length == 0 {
-            break;
-        }
-        let mut input = InBuffer::around(piece.get(..length).unwrap_or_default());
-        while input.pos() < length {
-            let (before, read) = (bytes.len(), input.pos());
-            needed = bytes
-                .unzstd_piece(&mut decoder, &mut input)
-                .map_err(broken)?;
-            if (bytes.len(), input.pos()) == (before, read) {
-                return Err(bad(format!("chunk holds more than {} bytes", bytes.size())));
-            }
-        }
-    }
-    if needed != 0 {
-        return Err(bad("zstd: the last frame is cut off".to_owned()));
-    }
-    Ok(())
-}
-
-fn unzstd(
-    zstd: &mut Option<Decompressor<'static>>,
-    compressed: &[u8],
-    bytes: &mut Filling,
-) -> Result<(), Fault> {
-    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
-    if compressed.is_empty() {
-        return Ok(());
-    }
-    // The first frame may declare its size. If that is more than the whole, refuse it before decompressing anything.
-    if let Ok(Some(first)) = get_frame_content_size(compressed)
-        && first > bytes.size() as u64
-    {
-        let size = bytes.size();
-        return Err(bad(format!("chunk holds {first} bytes, not {size}")));
-    }
-    let decompressor = match zstd {
-        Some(decompressor) => decompressor,
-        None => zstd.insert(Decompressor::new().map_err(|error| bad(error.to_string()))?),
-    };
-    let unzstd = bytes.unzstd(decompressor, compressed);
-    unzstd.map_err(|error| bad(format!("zstd: {error}")))
 }
 
 impl std::fmt::Debug for Decoder {

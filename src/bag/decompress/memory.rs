@@ -1,7 +1,7 @@
 //! Where decompressed chunks are: on the heap, or in memory from which an output sends messages without a copy.
 
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, SafeResult};
@@ -21,35 +21,57 @@ pub trait ChunkBuffer: AsRef<[u8]> + AsMut<[u8]> + Send + Sync {}
 impl<T: AsRef<[u8]> + AsMut<[u8]> + Send + Sync> ChunkBuffer for T {}
 
 /// The bytes of a chunk.
-pub(crate) enum ChunkBytes {
+pub(crate) struct ChunkBytes {
+    place: Whole,
+    /// The part of the place that is of the chunk.
+    part: Range<usize>,
+}
+
+enum Whole {
     Heap(Vec<u8>),
     Provided(Box<dyn ChunkBuffer>),
+}
+
+impl ChunkBytes {
+    fn of(place: Whole) -> Self {
+        let part = 0..match &place {
+            Whole::Heap(bytes) => bytes.len(),
+            Whole::Provided(buffer) => (**buffer).as_ref().len(),
+        };
+        Self { place, part }
+    }
+
+    /// Leaves a part of the bytes, as places in them.
+    pub(crate) fn keep(&mut self, part: Range<usize>) {
+        self.part = self.part.start + part.start..self.part.start + part.end;
+    }
 }
 
 impl Deref for ChunkBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            Self::Provided(buffer) => (**buffer).as_ref(),
-        }
+        let whole = match &self.place {
+            Whole::Heap(bytes) => bytes,
+            Whole::Provided(buffer) => (**buffer).as_ref(),
+        };
+        whole.get(self.part.clone()).unwrap_or_default()
     }
 }
 
 impl From<Vec<u8>> for ChunkBytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::Heap(bytes)
+        Self::of(Whole::Heap(bytes))
     }
 }
 
 impl std::fmt::Debug for ChunkBytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let place = match self {
-            Self::Heap(_) => "Heap",
-            Self::Provided(_) => "Provided",
+        let place = match self.place {
+            Whole::Heap(_) => "Heap",
+            Whole::Provided(_) => "Provided",
         };
-        f.debug_tuple(place).field(&self.len()).finish()
+        f.debug_tuple(place).field(&self.part).finish()
     }
 }
 
@@ -176,9 +198,9 @@ impl Filling {
         if self.len() != self.size {
             return Err(self.len());
         }
-        Ok(match self.place {
-            Place::Heap(bytes) => ChunkBytes::Heap(bytes),
-            Place::Provided { buffer, .. } => ChunkBytes::Provided(buffer),
-        })
+        Ok(ChunkBytes::of(match self.place {
+            Place::Heap(bytes) => Whole::Heap(bytes),
+            Place::Provided { buffer, .. } => Whole::Provided(buffer),
+        }))
     }
 }
