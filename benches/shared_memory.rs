@@ -7,6 +7,7 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod recording;
 mod report;
 
 use std::any::Any;
@@ -90,7 +91,7 @@ fn main() -> Result<(), Failure> {
             continue;
         }
         let path = dir.path().join("shared.mcap");
-        write_recording(&path, messages, size, chunk)?;
+        recording::write_sized(&path, messages, size, chunk)?;
         let bag = Bag::open(&[&path])?;
         let mut turns: [Vec<Turn>; WAYS.len()] = Default::default();
         for _ in 0..TURNS {
@@ -356,38 +357,4 @@ fn play(
 fn processor_nanos() -> u64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or(0)
-}
-
-fn write_recording(
-    path: &std::path::Path,
-    messages: u64,
-    size: usize,
-    chunk: u64,
-) -> Result<(), Failure> {
-    let options = mcap::WriteOptions::new()
-        .compression(None)
-        .chunk_size(Some(chunk))
-        .profile("ros2");
-    let mut writer = options.create(std::io::BufWriter::new(std::fs::File::create(path)?))?;
-    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
-    let channel = writer.add_channel(
-        schema,
-        "/chatter",
-        "cdr",
-        &std::collections::BTreeMap::new(),
-    )?;
-    let mut payload = vec![7_u8; size];
-    payload[..4].copy_from_slice(&[0, 1, 0, 0]);
-    for n in 0..messages {
-        let time = 1_700_000_000_000_000_000 + n * 1_000_000;
-        let header = mcap::records::MessageHeader {
-            channel_id: channel,
-            sequence: 0,
-            log_time: time,
-            publish_time: time,
-        };
-        writer.write_to_known_channel(&header, &payload)?;
-    }
-    writer.finish()?;
-    Ok(())
 }

@@ -1,8 +1,10 @@
-//! A recording of tiny messages at a constant rate, for benchmarks.
+//! Recordings of messages at a constant rate, for benchmarks.
+
+#![allow(dead_code, reason = "each benchmark uses a part of it")]
 
 use std::path::Path;
 
-/// As many messages, at a rate.
+/// As many tiny messages, at a rate.
 pub(crate) fn write(path: &Path, messages: u64, hz: u64) -> anyhow::Result<()> {
     let mut writer = mcap::Writer::new(std::io::BufWriter::new(std::fs::File::create(path)?))?;
     let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
@@ -24,6 +26,41 @@ pub(crate) fn write(path: &Path, messages: u64, hz: u64) -> anyhow::Result<()> {
             &header,
             &[0, 1, 0, 0, 5, 0, 0, 0, b'd', b'a', b't', b'a', 0],
         )?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+/// An uncompressed recording of messages of one size, one a millisecond, in chunks of a size.
+pub(crate) fn write_sized(
+    path: &Path,
+    messages: u64,
+    size: usize,
+    chunk: u64,
+) -> anyhow::Result<()> {
+    let options = mcap::WriteOptions::new()
+        .compression(None)
+        .chunk_size(Some(chunk))
+        .profile("ros2");
+    let mut writer = options.create(std::io::BufWriter::new(std::fs::File::create(path)?))?;
+    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
+    let channel = writer.add_channel(
+        schema,
+        "/chatter",
+        "cdr",
+        &std::collections::BTreeMap::new(),
+    )?;
+    let mut payload = vec![7_u8; size];
+    payload[..4].copy_from_slice(&[0, 1, 0, 0]);
+    for n in 0..messages {
+        let time = 1_700_000_000_000_000_000 + n * 1_000_000;
+        let header = mcap::records::MessageHeader {
+            channel_id: channel,
+            sequence: 0,
+            log_time: time,
+            publish_time: time,
+        };
+        writer.write_to_known_channel(&header, &payload)?;
     }
     writer.finish()?;
     Ok(())
