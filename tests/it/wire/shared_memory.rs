@@ -22,7 +22,7 @@ use crate::support::network::{
     Events, Pipe, free_endpoint, message, node, number, open, options, payload, played, router,
     subscribe, take,
 };
-use crate::support::patience::until;
+use crate::support::patience::{PATIENCE, until};
 
 /// From here on a message is shared.
 const SHARED: usize = 8 << 10;
@@ -290,18 +290,21 @@ fn the_end_waits_until_the_messages_have_been_dropped() {
         let payload = in_shared_memory(&session, n, LARGE);
         output.message(&message(0, payload), Occasion::Due);
     }
-    let (waiting, waits) = bounded(1);
+    let read: Vec<Sample> = (0..20).map(|_| take(&samples)).collect();
+    let (look, looks) = bounded(0);
     let draining = std::thread::spawn(move || {
         let drained = session.drain(|| {
-            let _ = waiting.try_send(());
+            // An error means that enough have been counted.
+            let _ = look.send(());
             false
         });
         (drained, session)
     });
-    waits.recv().unwrap();
-    let read: Vec<Sample> = (0..20).map(|_| take(&samples)).collect();
-    assert!(!draining.is_finished());
-    drop(read);
+    // Many more than the wait for empty sockets takes: it would be over.
+    for n in 0..200 {
+        assert!(looks.recv_timeout(PATIENCE).is_ok(), "{n}");
+    }
+    drop((looks, read));
     let (drained, session) = draining.join().unwrap();
     assert_eq!(drained, Drained::Whole);
     drop((output, session));
