@@ -308,8 +308,8 @@ impl Sink {
         })
     }
 
-    /// Calls `notify` with `true` if there is a route to a subscriber, and at every change. zenoh makes the first call itself,
-    /// in order with the others; a status that was read here could be older than the change that is told after it.
+    /// Calls `notify` with `true` if there is a route to a subscriber, and at every change. zenoh makes the first call itself, and
+    /// makes one call at a time. A status that was read here could be passed on after a newer one.
     fn listen(&self, notify: impl Fn(bool) + Send + Sync + 'static) -> zenoh::Result<()> {
         let on_change = move |status: MatchingStatus| notify(status.matching());
         match self {

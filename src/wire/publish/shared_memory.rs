@@ -55,7 +55,8 @@ impl SharedMemory {
         cleanup_orphaned_shm_segments();
     }
 
-    /// Makes the pool. An error says what the system lacks. `events` is told when it is full for the first time.
+    /// Makes the pool. An error says what the system lacks. `events` gets a warning when a chunk finds no room for
+    /// the first time.
     pub(crate) fn open(events: &Events) -> Result<Self, WireError> {
         let size = size()?;
         let unavailable = |source| WireError::SharedMemory {
@@ -118,7 +119,7 @@ impl ChunkMemory for SharedMemory {
             was_full,
             ..
         } = &*self.0;
-        // Only what nobody holds any more: a stopped subscriber may still read what it has.
+        // This frees only buffers that no process holds: a stopped subscriber may still read its own.
         provider.garbage_collect();
         if let Ok(buffer) = provider.alloc(length).wait() {
             return Some(Box::new(buffer));

@@ -1,8 +1,8 @@
 //! Waiting for the nodes that are there when this process joins the network.
 //!
-//! A router does not tell a peer of the tokens of other peers: they come over the direct links, which peers open one after
-//! the other when the router has told them of each other. A router tells who is linked to it, if it has an admin space, as
-//! the routers of `rmw_zenoh` have. So first the links are waited for, then the tokens.
+//! A router does not forward the tokens of one peer to another. They come over the direct links between peers, which are opened
+//! one after the other. A router with an admin space (those of `rmw_zenoh` have one) lists the peers that are linked to it. So a
+//! session first waits for links to these peers, then for their tokens.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,7 @@ pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) 
     }
 }
 
-/// Who has answered a query for tokens.
+/// The outcome of a query for tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Answers {
     /// All sessions that were asked.
@@ -109,7 +109,7 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
     let Ok(_listener) = listener.wait() else {
         return;
     };
-    let peers = peers_of_routers(session, left());
+    let peers = peers_of_routers(session, &left);
     let (links, changed) = &*linked;
     let links = links.lock().unwrap_or_else(PoisonError::into_inner);
     let is_missing = |links: &mut BTreeSet<String>| !peers.is_subset(links);
@@ -118,13 +118,13 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
 }
 
 /// The other peers that the routers of this session say are linked to them.
-fn peers_of_routers(session: &zenoh::Session, patience: Duration) -> BTreeSet<String> {
+fn peers_of_routers(session: &zenoh::Session, left: impl Fn() -> Duration) -> BTreeSet<String> {
     let own = session.zid().to_string();
     let found = Arc::new(Mutex::new(BTreeSet::new()));
     for router in session.info().routers_zid().wait() {
         let (alive, done) = sync_channel::<()>(0);
         let told = Arc::clone(&found);
-        let get = session.get(format!("@/{router}/router")).timeout(patience);
+        let get = session.get(format!("@/{router}/router")).timeout(left());
         let get = get.callback(move |reply| {
             _ = &alive;
             let payload = reply
@@ -138,7 +138,7 @@ fn peers_of_routers(session: &zenoh::Session, patience: Duration) -> BTreeSet<St
         });
         if get.wait().is_ok() {
             // Nothing is ever sent: the channel closes after the last answer.
-            let _ = done.recv_timeout(patience);
+            let _ = done.recv_timeout(left());
         }
     }
     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
