@@ -6,7 +6,7 @@
 //! not read may be lost. zenoh does not report how many. So all messages put after the last one that the
 //! receiver is known to have taken are counted as possibly lost: an upper bound. Used by `Stalls`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,7 +41,8 @@ struct Link {
     bytes: u64,
     /// When bytes last left the buffer or it was last empty.
     moved_at: Instant,
-    /// The subscriber at that time. Its tokens may disappear with another link before this link closes.
+    /// The subscriber at that time and since then. Its tokens may appear after the link has stopped to move, and disappear
+    /// with another link before this link closes.
     subscriber: Subscriber,
     /// By topic: how many of the messages put are known to have been taken.
     taken: Vec<u64>,
@@ -52,9 +53,19 @@ struct Link {
 
 #[derive(Debug)]
 struct Subscriber {
-    nodes: Vec<String>,
+    nodes: BTreeSet<String>,
     /// By topic: whether the session subscribes.
     topics: Vec<bool>,
+}
+
+impl Subscriber {
+    /// Adds what the session has in a later sample.
+    fn extend(&mut self, later: Self) {
+        self.nodes.extend(later.nodes);
+        for (has, later) in self.topics.iter_mut().zip(later.topics) {
+            *has |= later;
+        }
+    }
 }
 
 impl ClosedLinks {
@@ -105,8 +116,8 @@ impl ClosedLinks {
             }
         }
         for (zid, &bytes) in unread {
-            let subscriber = || Subscriber {
-                nodes: self.nodes.of_session(zid),
+            let subscriber = Subscriber {
+                nodes: self.nodes.of_session(zid).into_iter().collect(),
                 topics: topics
                     .iter()
                     .map(|topic| self.nodes.subscribes(zid, &topic.name))
@@ -118,7 +129,7 @@ impl ClosedLinks {
                 let link = Link {
                     bytes,
                     moved_at: now,
-                    subscriber: subscriber(),
+                    subscriber,
                     taken: before.clone(),
                     next: before.clone(),
                     ahead: bytes.saturating_add(QUEUE),
@@ -141,7 +152,7 @@ impl ClosedLinks {
         }
         if possibly_lost > 0 {
             self.events.send(WireEvent::Gone {
-                nodes: link.subscriber.nodes.clone(),
+                nodes: link.subscriber.nodes.iter().cloned().collect(),
                 away,
                 possibly_lost,
             });
@@ -152,20 +163,15 @@ impl ClosedLinks {
 impl Link {
     /// Takes in that the buffer holds `bytes` at `now`; `before` is how many messages had been put at the
     /// previous sample.
-    fn update(
-        &mut self,
-        bytes: u64,
-        before: &[u64],
-        now: Instant,
-        subscriber: impl FnOnce() -> Subscriber,
-    ) {
+    fn update(&mut self, bytes: u64, before: &[u64], now: Instant, subscriber: Subscriber) {
         let left = self.bytes.saturating_sub(bytes);
         self.bytes = bytes;
         if bytes > 0 && left == 0 {
+            self.subscriber.extend(subscriber);
             return;
         }
         self.moved_at = now;
-        self.subscriber = subscriber();
+        self.subscriber = subscriber;
         self.ahead = self.ahead.saturating_sub(left);
         if bytes == 0 {
             self.taken = before.to_vec();
@@ -266,6 +272,25 @@ mod tests {
             "/listener took nothing for 2.0 s, then its link closed: it may have lost up to 91 messages"
         );
         assert!(bench.events.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_subscription_that_becomes_known_while_its_link_is_stuck_counts() {
+        let mut bench = Bench::new();
+        bench.graph.vanished(TOKEN);
+        bench.sample(0, 0, &[(ZID, 0)]);
+        bench.graph.appeared(TOKEN);
+        bench.sample(250, 10, &[(ZID, 1000)]);
+        bench.graph.vanished(TOKEN);
+        bench.sample(2000, 20, &[(ZID, 2000)]);
+        bench.sample(2250, 20, &[]);
+        bench.sample(2300, 20, &[]);
+        assert_eq!(bench.possibly_lost(), 20);
+        let gone = bench.events.try_recv().unwrap().to_string();
+        assert!(
+            gone.starts_with("/listener took nothing for 2.2 s"),
+            "{gone}"
+        );
     }
 
     #[test]
