@@ -153,6 +153,9 @@ impl Session {
         let memory = self.shared_memory.as_ref();
         let topics = &plan.topics;
         let output = declare(&self.connection, topics, served, dialect.nodes(), memory)?;
+        if let Some(blocking_puts) = self.connection.blocking_puts() {
+            dialect.puts_also_with(&blocking_puts)?;
+        }
         let waker = output.clock.as_ref().map(Clock::waker);
         dialect.publishes(plan.ours, waker);
         Ok((output, plan.skipped))

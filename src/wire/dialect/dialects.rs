@@ -53,6 +53,14 @@ impl Dialect<'_> {
         }
     }
 
+    /// Messages are also put with a second session, `blocking_puts`.
+    pub(crate) fn puts_also_with(self, blocking_puts: &zenoh::Session) -> Result<(), WireError> {
+        match self {
+            Self::RmwZenoh(node) => node.puts_also_with(blocking_puts),
+            Self::Plain => Ok(()),
+        }
+    }
+
     /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.
     pub(crate) fn publishes(self, ours: Vec<Ours>, clock: Option<Wake>) {
         match self {

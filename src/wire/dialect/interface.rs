@@ -142,6 +142,12 @@ impl Nodes {
         self.graph().map(|graph| graph.reached(topic))
     }
 
+    /// Whether that is all of those that are announced.
+    pub(crate) fn are_all_reached(&self, topic: &str) -> bool {
+        self.graph()
+            .is_none_or(|graph| graph.are_all_reached(topic))
+    }
+
     /// The names of the nodes with such subscriptions, sorted.
     pub(crate) fn subscribers(&self, topic: &str) -> Vec<String> {
         let graph = self.graph();

@@ -137,7 +137,7 @@ impl Connection {
                 patience,
             )?);
         }
-        let blocking = blocking.as_ref().map(|blocking| blocking.zenoh.clone());
+        let blocking = blocking.as_ref().map(|one| one.zenoh.clone());
         Ok(PutSessions {
             main: self.zenoh.clone(),
             blocking: blocking.filter(|_| waits),
@@ -150,10 +150,15 @@ impl Connection {
         zenoh_config::shares_memory(&self.config)
     }
 
+    /// The session for blocking puts, if it is open.
+    pub(crate) fn blocking_puts(&self) -> Option<zenoh::Session> {
+        self.blocking().as_ref().map(|one| one.zenoh.clone())
+    }
+
     /// All zenoh sessions of this process, except that of its router.
     pub(crate) fn sessions(&self) -> Vec<zenoh::Session> {
-        let second = self.blocking().as_ref().map(|one| one.zenoh.clone());
-        std::iter::once(self.zenoh.clone()).chain(second).collect()
+        let main = std::iter::once(self.zenoh.clone());
+        main.chain(self.blocking_puts()).collect()
     }
 
     /// What happens to messages of reliable topics when a link has no room.

@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::wire::net::now::steady;
-    use crate::wire::rmw_zenoh::graph::Graph;
+    use crate::wire::rmw_zenoh::graph::{Graph, Via};
     use crate::wire::rmw_zenoh::ours::Ours;
 
     const ZID: &str = "b1";
@@ -227,7 +227,7 @@ mod tests {
                 hash: "hash".to_owned(),
             };
             graph.publish(vec![ours], None);
-            graph.appeared(TOKEN);
+            graph.appeared(TOKEN, Via::Main);
             let (send, received) = bounded(10);
             let events = Events::new(move |event| drop(send.send(event)));
             Self {
@@ -259,7 +259,7 @@ mod tests {
         bench.sample(250, 20, &[(ZID, 0)]);
         bench.sample(500, 30, &[(ZID, 1000)]);
         // Its tokens disappear with another link.
-        bench.graph.vanished(TOKEN);
+        bench.graph.vanished(TOKEN, Via::Main);
         bench.sample(2000, 90, &[(ZID, 7000)]);
         bench.sample(2250, 100, &[]);
         assert_eq!(bench.possibly_lost(), 0);
@@ -277,11 +277,11 @@ mod tests {
     #[test]
     fn a_subscription_that_becomes_known_while_its_link_is_stuck_counts() {
         let mut bench = Bench::new();
-        bench.graph.vanished(TOKEN);
+        bench.graph.vanished(TOKEN, Via::Main);
         bench.sample(0, 0, &[(ZID, 0)]);
-        bench.graph.appeared(TOKEN);
+        bench.graph.appeared(TOKEN, Via::Main);
         bench.sample(250, 10, &[(ZID, 1000)]);
-        bench.graph.vanished(TOKEN);
+        bench.graph.vanished(TOKEN, Via::Main);
         bench.sample(2000, 20, &[(ZID, 2000)]);
         bench.sample(2250, 20, &[]);
         bench.sample(2300, 20, &[]);
@@ -336,7 +336,7 @@ mod tests {
     fn a_message_that_two_subscribers_may_have_lost_counts_once() {
         let mut bench = Bench::new();
         let other = TOKEN.replace(ZID, "b2");
-        bench.graph.appeared(&other);
+        bench.graph.appeared(&other, Via::Main);
         bench.sample(0, 10, &[(ZID, 0), ("b2", 0)]);
         bench.sample(250, 10, &[(ZID, 0), ("b2", 0)]);
         bench.sample(500, 20, &[(ZID, 500), ("b2", 500)]);

@@ -199,13 +199,14 @@ impl Monitor {
         })
     }
 
-    /// Waits until there is a route to a subscriber of every topic that a node subscribes to, for `longest` at most. Links to
+    /// Waits until there is a route to all subscriptions that are known, for `longest` at most. Links to
     /// nodes that were there before this session are made one after the other; messages that are put earlier do not reach them.
     pub fn wait_for_routes(&self, longest: Duration) {
         let began = steady();
         let is_routed = |topic: &Arc<TopicCounts>| {
-            let subscriptions = self.nodes.subscriptions(&topic.name).unwrap_or(0);
-            subscriptions == 0 || topic.has_match.load(Ordering::Relaxed)
+            let has_match = topic.has_match.load(Ordering::Relaxed);
+            let are_reached = self.nodes.are_all_reached(&topic.name);
+            are_reached && (has_match || self.nodes.subscriptions(&topic.name).unwrap_or(0) == 0)
         };
         while !self.topics.iter().all(is_routed) && steady().duration_since(began) < longest {
             #[expect(

@@ -13,7 +13,7 @@ use crate::ros::{History, Qos};
 
 use super::advertise::{self, Planned};
 use super::gid::Gid;
-use super::graph::{Graph, Wake};
+use super::graph::{Graph, Via, Wake};
 use super::names::{split_node, topic_key};
 use super::ours::Ours;
 use super::qos_chunk::DEFAULT_DEPTH;
@@ -155,6 +155,8 @@ pub(crate) struct Node {
     any_type_hash: bool,
     announced: Mutex<Option<LivelinessToken>>,
     tokens: Option<Subscriber<()>>,
+    /// The same tokens, as the session for blocking puts receives them, once it puts.
+    at_blocking_puts: Mutex<Option<Subscriber<()>>>,
     zenoh: zenoh::Session,
 }
 
@@ -180,7 +182,7 @@ impl Node {
         };
         let graph = Graph::new(token.zid.clone(), token.node_path());
         let changes = Changes::default();
-        let tokens = watch_tokens(zenoh, domain, &graph, events, &changes)?;
+        let tokens = watch_tokens(zenoh, Via::Main, domain, &graph, events, &changes)?;
         Ok(Self {
             endpoints: Endpoints::of(&token),
             token,
@@ -191,8 +193,27 @@ impl Node {
             any_type_hash: options.any_type_hash,
             announced: Mutex::default(),
             tokens: Some(tokens),
+            at_blocking_puts: Mutex::default(),
             zenoh: zenoh.clone(),
         })
+    }
+
+    /// From now on, subscriptions are reached once `blocking_puts`, the session for blocking puts, knows them, too.
+    pub(crate) fn puts_also_with(&self, blocking_puts: &zenoh::Session) -> Result<(), WireError> {
+        let watched = self.at_blocking_puts.lock();
+        let mut watched = watched.unwrap_or_else(PoisonError::into_inner);
+        if watched.is_none() {
+            self.graph.require_blocking_puts();
+            *watched = Some(watch_tokens(
+                blocking_puts,
+                Via::BlockingPuts,
+                self.token.domain,
+                &self.graph,
+                &self.events,
+                &self.changes,
+            )?);
+        }
+        Ok(())
     }
 
     /// Waits for the nodes that are there already, `patience` at most.
@@ -230,6 +251,10 @@ impl Node {
             drop(token.undeclare().wait());
         }
         self.tokens = None;
+        *self
+            .at_blocking_puts
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// What to declare for recorded topics, and for the clock if one is served.

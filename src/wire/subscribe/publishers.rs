@@ -100,6 +100,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::rmw_zenoh::graph::Via;
 
     fn key(entity: u32, kind: &str, node: &str) -> String {
         format!(
@@ -113,10 +114,10 @@ mod tests {
         let publishers = Publishers::new(graph.clone());
         let (before, subscriber, after) = (key(7, "MP", "a"), key(8, "MS", "a"), key(9, "MP", "b"));
         for key in [&before, &subscriber] {
-            graph.appeared(key);
+            graph.appeared(key, Via::Main);
         }
         assert_eq!(publishers.look().len(), 2);
-        graph.appeared(&after);
+        graph.appeared(&after, Via::Main);
         assert_eq!(publishers.look().len(), 3);
         let of = |key: &str| publishers.find(&Gid::of(key));
         let shown = |key| (of(key).to_string(), of(key).was_there);
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(shown(&after), ("/b".to_owned(), false));
         assert_eq!(of(&subscriber), Publisher::nameless(Gid::of(&subscriber).0));
         assert_ne!(of(&before).gid, of(&after).gid);
-        graph.vanished(&before);
+        graph.vanished(&before, Via::Main);
         publishers.look();
         assert_eq!(shown(&before), ("/a".to_owned(), true));
     }
@@ -139,7 +140,7 @@ mod tests {
         assert!(before.was_there && before == Publisher::nameless(before.gid));
         for number in 0..20 {
             let key = key(number, "MP", &format!("n{number}"));
-            graph.appeared(&key);
+            graph.appeared(&key, Via::Main);
             before = publishers.find(&Gid::of(&key));
             assert_eq!(before.to_string(), format!("/n{number}"));
             assert!(!before.was_there);

@@ -309,6 +309,19 @@ pub(crate) fn token(
     format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
 }
 
+/// The endpoints of both zenoh sessions of a player that has joined the router at `endpoint`: that of the main one, whose id is
+/// `main`, and that of the one for blocking puts.
+pub(crate) fn endpoints_of_both_sessions(endpoint: &str, main: &str) -> [String; 2] {
+    let found = players(endpoint, |found| found.len() == 2);
+    let address = |is_main: bool| {
+        let mut found = found.iter();
+        let session = found.find(|it| (it["zid"] == main) == is_main);
+        let address = session.and_then(|it| it["locators"][0].as_str());
+        address.expect("the address of a session").to_owned()
+    };
+    [true, false].map(address)
+}
+
 /// What the players that have joined the router at `endpoint` say of themselves, once that is as `is_wanted`. Read from
 /// their admin spaces, which plain sessions of tests do not have.
 fn players(
@@ -477,7 +490,11 @@ struct Relayed {
 
 impl Relay {
     pub(crate) fn to(endpoint: &str) -> Self {
-        let near = free_endpoint();
+        Self::between(free_endpoint(), endpoint)
+    }
+
+    /// From a given endpoint.
+    pub(crate) fn between(near: String, endpoint: &str) -> Self {
         let listener = listener(&near);
         let target = endpoint.trim_start_matches("tcp/").to_owned();
         let relayed = Arc::new(Mutex::new(Relayed::default()));

@@ -1,12 +1,14 @@
 //! The tokens of a session as other nodes see them, and events about other nodes.
 
+use bagplay::output::{Occasion, Output};
 use bagplay::wire::{ClockOptions, Distro, Session, WireEvent, WireOptions};
 use crossbeam_channel::bounded;
 use zenoh::Wait;
 use zenoh::sample::SampleKind;
 
 use crate::support::network::{
-    CLOCK_HASH, STRING, STRING_HASH, open, options, peer, played, router, token,
+    CLOCK_HASH, Relay, STRING, STRING_HASH, endpoints_of_both_sessions, free_endpoint, message,
+    node, number, open, options, payload, peer, played, router, subscribe, take, token,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -198,4 +200,33 @@ fn three_hundred_tokens_are_read() {
     events.wait("subscriber", |event| {
         matches!(event, WireEvent::SubscriberJoined { .. })
     });
+}
+
+#[test]
+fn a_subscriber_counts_when_the_session_that_puts_has_a_link_to_it() {
+    let (session, events, endpoint) = router(|_| ());
+    let topics = [played(0, "/chatter", None)];
+    let (mut output, _) = session.advertise(&topics, None).unwrap();
+    let zid = session.zid().to_string();
+    let [main, blocking_puts] = endpoints_of_both_sessions(&endpoint, &zid);
+    // Nothing listens there yet: the node tries again until something does.
+    let later = free_endpoint();
+    let connect = format!("[{main:?},{later:?}]");
+    let settings = [
+        ("connect/endpoints", connect.as_str()),
+        ("scouting/gossip/enabled", "false"),
+    ];
+    let node = node("\"peer\"", "", &settings);
+    let (_subscriber, received) = subscribe(&node, "0/chatter/**");
+    let token = token(&node, "MS", "/chatter", STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    until("the node", || session.graph().nodes() == ["/listener"]);
+    assert_eq!(output.monitor().topics()[0].subscribers, 0);
+    let _relay = Relay::between(later, &blocking_puts);
+    let joined = events.wait("a subscriber", |event| {
+        matches!(event, WireEvent::SubscriberJoined { .. })
+    });
+    assert!(matches!(joined, WireEvent::SubscriberJoined { node, .. } if node == "/listener"));
+    output.message(&message(0, payload(7, 8)), Occasion::Due);
+    assert_eq!(number(take(&received).payload()), 7);
 }

@@ -11,7 +11,7 @@ use zenoh::sample::SampleKind;
 
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::rmw_zenoh::graph::Graph;
+use crate::wire::rmw_zenoh::graph::{Graph, Via};
 
 /// Called after a token has appeared or disappeared; returns `false` when it is no longer needed.
 type Changed = Box<dyn Fn() -> bool + Send>;
@@ -41,9 +41,10 @@ impl fmt::Debug for Changes {
     }
 }
 
-/// Follows the tokens of a domain until the result is dropped.
+/// Follows the tokens of a domain, as `session` receives them, until the result is dropped.
 pub(crate) fn watch_tokens(
     session: &zenoh::Session,
+    via: Via,
     domain: u32,
     graph: &Graph,
     events: &Events,
@@ -58,8 +59,8 @@ pub(crate) fn watch_tokens(
         .callback(move |sample| {
             let key = sample.key_expr().as_str();
             let changes = match sample.kind() {
-                SampleKind::Put => graph.appeared(key),
-                SampleKind::Delete => graph.vanished(key),
+                SampleKind::Put => graph.appeared(key, via),
+                SampleKind::Delete => graph.vanished(key, via),
             };
             for event in changes {
                 events.send(event);

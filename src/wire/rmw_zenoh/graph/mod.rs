@@ -1,19 +1,23 @@
 //! [`Graph`]: the ROS nodes and endpoints on the network, read from liveliness tokens, and events about those
 //! that concern this session.
 //!
-//! One liveliness subscriber with history feeds it from zenoh's thread; any thread reads it through clones. The
+//! Liveliness subscribers with history feed it from zenoh's threads: one of the main zenoh session and, if reliable
+//! topics are published, one of the session for blocking puts. Any thread reads it through clones. The
 //! lock is held only while the tables are used and is released before events are sent, so a receiver may call
 //! the graph.
 
-use std::collections::{BTreeSet, HashMap};
+mod tables;
+
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ours::Ours;
-use super::token::{Endpoint, EntityKind, NO_HASH, QueueDepth, Token};
-use crate::ros::{dds_type, ros_type};
+use super::token::{EntityKind, NO_HASH, QueueDepth, Token};
+use crate::ros::dds_type;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
+use tables::Tables;
 
 /// Called when a new subscriber of a topic appears.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
@@ -21,26 +25,17 @@ pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 /// Called with the number of publishers of a topic; returns `false` when it is no longer needed.
 pub(crate) type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
 
+/// The zenoh session that reports a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Via {
+    Main,
+    /// The session for blocking puts. It has links of its own, so it learns of a token earlier or later than the main one.
+    BlockingPuts,
+}
+
 /// The ROS graph as this session sees it. Cheap to clone; all clones share one tables.
 #[derive(Clone)]
 pub struct Graph(Arc<Mutex<Tables>>);
-
-#[derive(Default)]
-struct Tables {
-    zid: String,
-    node: String,
-    /// Whether this session's node has a token on the graph.
-    is_shown: bool,
-    /// The tokens of other sessions, by key.
-    tokens: HashMap<String, Token>,
-    /// How many tokens have appeared so far.
-    appeared: u64,
-    ours: Vec<Ours>,
-    serves_clock: bool,
-    /// Topics, and what to call for their new subscribers.
-    wakes: Vec<(String, Wake)>,
-    counts: Vec<(String, Count)>,
-}
 
 impl Graph {
     /// The graph as session `zid` with the node `node` sees it.
@@ -69,9 +64,17 @@ impl Graph {
             .count()
     }
 
-    /// The number of subscriptions that receive what this session publishes on a topic: type and hash match.
+    /// The number of subscriptions that receive what this session publishes on a topic: type and hash match, and all
+    /// zenoh sessions that put messages know of them.
     pub fn reached(&self, topic: &str) -> usize {
         self.tables().reached(topic).count()
+    }
+
+    /// Whether [`Graph::reached`] has all subscriptions to a topic whose type and hash match.
+    pub(crate) fn are_all_reached(&self, topic: &str) -> bool {
+        let tables = self.tables();
+        let mut wanted = tables.wanted(topic);
+        wanted.all(|(key, _)| tables.is_reached(key))
     }
 
     /// A node of another session that publishes `/clock`; `None` if there is none.
@@ -202,8 +205,8 @@ impl Graph {
         tables.ours = ours;
         let events = tables
             .tokens
-            .values()
-            .flat_map(|token| tables.about_endpoint(token, true))
+            .iter()
+            .flat_map(|(key, token)| tables.about_endpoint(key, token, true))
             .collect();
         drop(tables);
         events
@@ -236,22 +239,18 @@ impl Graph {
         tables.wakes.clear();
     }
 
+    /// From now on, subscriptions are reached only if the session for blocking puts knows their tokens, too.
+    pub(crate) fn require_blocking_puts(&self) {
+        self.tables().at_blocking_puts.get_or_insert_default();
+    }
+
     /// A token appeared. Returns the events to send.
-    pub(crate) fn appeared(&self, key: &str) -> Vec<WireEvent> {
-        let Some(token) = Token::parse(key) else {
-            return Vec::new();
-        };
+    pub(crate) fn appeared(&self, key: &str, via: Via) -> Vec<WireEvent> {
         let mut tables = self.tables();
-        if token.zid == tables.zid || tables.tokens.contains_key(key) {
-            return Vec::new();
-        }
-        let events = tables.about(&token, true);
-        let publishes = token.published().map(str::to_owned);
-        tables.tokens.insert(key.to_owned(), token);
-        tables.appeared += 1;
-        if let Some(topic) = publishes {
-            tables.recount(|changed| changed == topic);
-        }
+        let events = match via {
+            Via::Main => tables.add(key),
+            Via::BlockingPuts => tables.add_at_blocking_puts(key),
+        };
         let follows = |topic: &str| {
             events.iter().any(|event| match event {
                 WireEvent::ClockSubscriber { .. } => topic == CLOCK,
@@ -269,115 +268,12 @@ impl Graph {
     }
 
     /// A token disappeared. Returns the events to send.
-    pub(crate) fn vanished(&self, key: &str) -> Vec<WireEvent> {
+    pub(crate) fn vanished(&self, key: &str, via: Via) -> Vec<WireEvent> {
         let mut tables = self.tables();
-        let Some(token) = tables.tokens.remove(key) else {
-            return Vec::new();
-        };
-        if let Some(topic) = token.published() {
-            tables.recount(|changed| changed == topic);
+        match via {
+            Via::Main => tables.remove(key),
+            Via::BlockingPuts => tables.remove_at_blocking_puts(key),
         }
-        tables.about(&token, false)
-    }
-}
-
-impl Tables {
-    fn endpoints<'a>(
-        &'a self,
-        kind: EntityKind,
-        topic: &'a str,
-    ) -> impl Iterator<Item = (&'a Token, &'a Endpoint)> {
-        let of_kind = self.tokens.values().filter(move |token| token.kind == kind);
-        of_kind
-            .filter_map(|token| Some((token, token.endpoint.as_ref()?)))
-            .filter(move |(_, end)| end.name == topic)
-    }
-
-    /// Calls the counters of the topics for which `concerns` is true, and removes those no longer needed.
-    fn recount(&mut self, concerns: impl Fn(&str) -> bool) {
-        let mut counts = std::mem::take(&mut self.counts);
-        counts.retain(|(topic, count)| {
-            let publishers = || self.endpoints(EntityKind::Publisher, topic).count();
-            !concerns(topic) || count(publishers())
-        });
-        self.counts = counts;
-    }
-
-    /// The subscriptions that receive what this session publishes on a topic.
-    fn reached<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a Token> {
-        let is_reached = move |end: &Endpoint| {
-            self.ours
-                .iter()
-                .any(|ours| ours.name == topic && ours.takes(end))
-        };
-        let subscriptions = self.endpoints(EntityKind::Subscription, topic);
-        subscriptions
-            .filter(move |(_, end)| is_reached(end))
-            .map(|(token, _)| token)
-    }
-
-    /// The events about a token that appears or disappears.
-    fn about(&self, token: &Token, is_coming: bool) -> Vec<WireEvent> {
-        let node = token.node_path();
-        if is_coming && self.has_our_name(token) {
-            return vec![WireEvent::SameNodeName {
-                node,
-                zid: token.zid.clone(),
-            }];
-        }
-        self.about_endpoint(token, is_coming)
-    }
-
-    /// Whether a token is of a node with the same full name as this session's node.
-    fn has_our_name(&self, token: &Token) -> bool {
-        self.is_shown && token.kind == EntityKind::Node && token.node_path() == self.node
-    }
-
-    fn about_endpoint(&self, token: &Token, is_coming: bool) -> Vec<WireEvent> {
-        let Some(end) = &token.endpoint else {
-            return Vec::new();
-        };
-        let (node, topic) = (token.node_path(), end.name.clone());
-        let mut mine = self
-            .ours
-            .iter()
-            .filter(|ours| ours.name == topic)
-            .peekable();
-        let Some(first) = mine.peek().copied() else {
-            return Vec::new();
-        };
-        let is_clock = self.serves_clock && topic == CLOCK;
-        let event = match (token.kind, is_coming) {
-            (EntityKind::Publisher, true) if is_clock => WireEvent::ForeignClock { node },
-            (EntityKind::Publisher, true) => WireEvent::ForeignPublisher {
-                topics: vec![topic],
-                node,
-            },
-            (EntityKind::Subscription, is_coming) => {
-                match (mine.any(|ours| ours.takes(end)), is_coming) {
-                    (true, true) if is_clock => WireEvent::ClockSubscriber { node },
-                    (true, true) => WireEvent::SubscriberJoined { topic, node },
-                    (true, false) if !is_clock => WireEvent::SubscriberLeft { topic, node },
-                    (false, true) => WireEvent::TypeMismatch {
-                        topic,
-                        ours: type_and_hash(&first.dds_type, &first.hash),
-                        theirs: type_and_hash(&end.dds_type, &end.hash),
-                        is_same_type: first.dds_type == end.dds_type,
-                        node,
-                    },
-                    (_, false) => return Vec::new(),
-                }
-            }
-            _ => return Vec::new(),
-        };
-        vec![event]
-    }
-}
-
-fn type_and_hash(dds_type: &str, hash: &str) -> String {
-    match hash {
-        NO_HASH => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
-        _ => format!("{} ({hash})", ros_type(dds_type)),
     }
 }
 
@@ -425,13 +321,13 @@ mod tests {
         let (topic, node) = ("/a".to_owned(), "/them".to_owned());
         let sub = token("MS", "%a", "H");
         assert_eq!(
-            graph.appeared(&sub),
+            graph.appeared(&sub, Via::Main),
             [WireEvent::SubscriberJoined {
                 topic: topic.clone(),
                 node: node.clone()
             }]
         );
-        assert!(graph.appeared(&sub).is_empty(), "reported once");
+        assert!(graph.appeared(&sub, Via::Main).is_empty(), "reported once");
         assert_eq!(graph.subscriber_nodes("/a"), ["/them"]);
         assert_eq!(
             (
@@ -441,31 +337,33 @@ mod tests {
             (1, 1)
         );
         assert_eq!(
-            graph.vanished(&sub),
+            graph.vanished(&sub, Via::Main),
             [WireEvent::SubscriberLeft {
                 topic: topic.clone(),
                 node: node.clone()
             }]
         );
-        assert!(graph.vanished(&sub).is_empty());
+        assert!(graph.vanished(&sub, Via::Main).is_empty());
         assert_eq!(
-            graph.appeared(&token("MP", "%a", "H")),
+            graph.appeared(&token("MP", "%a", "H"), Via::Main),
             [WireEvent::ForeignPublisher {
                 topics: vec![topic],
                 node: node.clone()
             }]
         );
         assert_eq!(
-            graph.appeared(&token("MP", "%clock", "H")),
+            graph.appeared(&token("MP", "%clock", "H"), Via::Main),
             [WireEvent::ForeignClock { node: node.clone() }]
         );
         assert_eq!(graph.foreign_clock(), Some(node.clone()));
         assert_eq!(
-            graph.appeared(&token("MS", "%clock", "H")),
+            graph.appeared(&token("MS", "%clock", "H"), Via::Main),
             [WireEvent::ClockSubscriber { node }]
         );
         assert!(
-            graph.appeared(&token("MS", "%b", "H")).is_empty(),
+            graph
+                .appeared(&token("MS", "%b", "H"), Via::Main)
+                .is_empty(),
             "not ours"
         );
         assert_eq!(graph.nodes(), ["/them"]);
@@ -474,7 +372,7 @@ mod tests {
     #[test]
     fn a_subscription_with_another_hash_is_reported_and_not_counted() {
         let graph = graph();
-        let events = graph.appeared(&token("MS", "%a", "TypeHashNotSupported"));
+        let events = graph.appeared(&token("MS", "%a", "TypeHashNotSupported"), Via::Main);
         let [WireEvent::TypeMismatch { ours, theirs, .. }] = &events[..] else {
             panic!("{events:?}");
         };
@@ -493,15 +391,19 @@ mod tests {
     #[test]
     fn own_tokens_are_ignored_and_nodes_of_the_same_name_are_reported() {
         let graph = graph();
-        assert!(graph.appeared("@ros2_lv/0/me/0/0/NN/%/%/player").is_empty());
+        assert!(
+            graph
+                .appeared("@ros2_lv/0/me/0/0/NN/%/%/player", Via::Main)
+                .is_empty()
+        );
         assert_eq!(graph.same_node_name(), None);
         // No warning about the name while this session's node is not on the graph.
-        let events = graph.appeared("@ros2_lv/0/third/0/0/NN/%/%/player");
+        let events = graph.appeared("@ros2_lv/0/third/0/0/NN/%/%/player", Via::Main);
         assert_eq!(events, []);
         let events = graph.show_node();
         assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "third"));
-        graph.vanished("@ros2_lv/0/third/0/0/NN/%/%/player");
-        let events = graph.appeared("@ros2_lv/0/other/0/0/NN/%/%/player");
+        graph.vanished("@ros2_lv/0/third/0/0/NN/%/%/player", Via::Main);
+        let events = graph.appeared("@ros2_lv/0/other/0/0/NN/%/%/player", Via::Main);
         assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "other"));
         assert_eq!(graph.same_node_name().as_deref(), Some("other"));
     }
@@ -519,9 +421,53 @@ mod tests {
     }
 
     #[test]
+    fn a_subscription_is_reached_while_both_sessions_know_it() {
+        let (key, blocking) = (token("MS", "%a", "H"), Via::BlockingPuts);
+        let count = |graph: &Graph| (graph.reached("/a"), graph.are_all_reached("/a"));
+        let joins = |events: &[WireEvent]| matches!(events, [WireEvent::SubscriberJoined { .. }]);
+        let leaves = |events: &[WireEvent]| matches!(events, [WireEvent::SubscriberLeft { .. }]);
+        for order in [[Via::Main, blocking], [blocking, Via::Main]] {
+            let graph = graph();
+            graph.require_blocking_puts();
+            assert_eq!(graph.appeared(&key, order[0]), []);
+            assert_eq!(count(&graph), (0, order[0] == blocking));
+            assert!(joins(&graph.appeared(&key, order[1])));
+            assert_eq!(graph.appeared(&key, blocking), [], "reported once");
+            assert_eq!(count(&graph), (1, true));
+            assert!(leaves(&graph.vanished(&key, order[0])));
+            assert_eq!(count(&graph), (0, order[0] == Via::Main));
+            assert_eq!(graph.vanished(&key, order[1]), []);
+        }
+        // Of what cannot be reached, each session tells, but only the main one is asked.
+        let graph = graph();
+        graph.require_blocking_puts();
+        let other = token("MS", "%a", "H2");
+        assert_eq!(graph.appeared(&other, Via::Main).len(), 1);
+        assert_eq!(graph.appeared(&other, blocking), []);
+        assert_eq!(graph.vanished(&other, blocking), []);
+    }
+
+    #[test]
+    fn a_subscriber_of_the_clock_is_reported_when_both_sessions_know_it() {
+        let graph = graph();
+        graph.require_blocking_puts();
+        let key = token("MS", "%clock", "H");
+        assert_eq!(graph.appeared(&key, Via::Main), []);
+        let events = graph.appeared(&key, Via::BlockingPuts);
+        assert!(
+            matches!(&events[..], [WireEvent::ClockSubscriber { .. }]),
+            "{events:?}"
+        );
+    }
+
+    #[test]
     fn subscriptions_from_before_the_first_output_are_reported_with_it() {
         let graph = Graph::new("me".to_owned(), "/player".to_owned());
-        assert!(graph.appeared(&token("MS", "%a", "H")).is_empty());
+        assert!(
+            graph
+                .appeared(&token("MS", "%a", "H"), Via::Main)
+                .is_empty()
+        );
         let dds_type = "std_msgs::msg::dds_::String_".to_owned();
         let any = Ours {
             name: "/a".to_owned(),
@@ -530,6 +476,10 @@ mod tests {
         };
         assert_eq!(graph.publish(vec![any], None).len(), 1);
         graph.retire();
-        assert!(graph.vanished(&token("MS", "%a", "H")).is_empty());
+        assert!(
+            graph
+                .vanished(&token("MS", "%a", "H"), Via::Main)
+                .is_empty()
+        );
     }
 }

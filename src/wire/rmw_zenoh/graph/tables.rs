@@ -1,0 +1,209 @@
+//! [`Tables`]: the tokens of other sessions, what this session publishes, and the events that follow from both.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Count, Wake};
+use crate::ros::ros_type;
+use crate::wire::dialect::plan::CLOCK;
+use crate::wire::event::WireEvent;
+use crate::wire::rmw_zenoh::ours::Ours;
+use crate::wire::rmw_zenoh::token::{Endpoint, EntityKind, NO_HASH, Token};
+
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) zid: String,
+    pub(super) node: String,
+    /// Whether this session's node has a token on the graph.
+    pub(super) is_shown: bool,
+    /// The tokens of other sessions, by key, as the main zenoh session knows them.
+    pub(super) tokens: HashMap<String, Token>,
+    /// The keys of the tokens that the session for blocking puts knows; `None` without such a session. A node declares a
+    /// subscription before its token. So once a session knows the token, what it puts reaches the subscription.
+    pub(super) at_blocking_puts: Option<HashSet<String>>,
+    /// How many tokens have appeared so far.
+    pub(super) appeared: u64,
+    pub(super) ours: Vec<Ours>,
+    pub(super) serves_clock: bool,
+    /// Topics, and what to call for their new subscribers.
+    pub(super) wakes: Vec<(String, Wake)>,
+    pub(super) counts: Vec<(String, Count)>,
+}
+
+impl Tables {
+    pub(super) fn endpoints<'a>(
+        &'a self,
+        kind: EntityKind,
+        topic: &'a str,
+    ) -> impl Iterator<Item = (&'a Token, &'a Endpoint)> {
+        let of_kind = self.tokens.values().filter(move |token| token.kind == kind);
+        of_kind
+            .filter_map(|token| Some((token, token.endpoint.as_ref()?)))
+            .filter(move |(_, end)| end.name == topic)
+    }
+
+    /// Calls the counters of the topics for which `concerns` is true, and removes those no longer needed.
+    pub(super) fn recount(&mut self, concerns: impl Fn(&str) -> bool) {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.retain(|(topic, count)| {
+            let publishers = || self.endpoints(EntityKind::Publisher, topic).count();
+            !concerns(topic) || count(publishers())
+        });
+        self.counts = counts;
+    }
+
+    /// The subscriptions, with the keys of their tokens, that name what this session publishes on a topic.
+    pub(super) fn wanted<'a>(
+        &'a self,
+        topic: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a Token)> {
+        self.tokens.iter().filter_map(move |(key, token)| {
+            let is_subscription = token.kind == EntityKind::Subscription;
+            let end = token.endpoint.as_ref().filter(|_| is_subscription)?;
+            (end.name == topic && self.takes(end)).then_some((key.as_str(), token))
+        })
+    }
+
+    /// Those that receive it.
+    pub(super) fn reached<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a Token> {
+        let wanted = self.wanted(topic).filter(|(key, _)| self.is_reached(key));
+        wanted.map(|(_, token)| token)
+    }
+
+    /// Whether all sessions that put messages know of a token that the main one knows.
+    pub(super) fn is_reached(&self, key: &str) -> bool {
+        let known = self.at_blocking_puts.as_ref();
+        known.is_none_or(|known| known.contains(key))
+    }
+
+    /// Whether a subscription names what this session publishes.
+    fn takes(&self, end: &Endpoint) -> bool {
+        let mut ours = self.ours.iter();
+        ours.any(|ours| ours.name == end.name && ours.takes(end))
+    }
+
+    /// The main session knows a token. Returns the events.
+    pub(super) fn add(&mut self, key: &str) -> Vec<WireEvent> {
+        let Some(token) = Token::parse(key) else {
+            return Vec::new();
+        };
+        if token.zid == self.zid || self.tokens.contains_key(key) {
+            return Vec::new();
+        }
+        let events = self.about(key, &token, true);
+        let publishes = token.published().map(str::to_owned);
+        self.tokens.insert(key.to_owned(), token);
+        self.appeared += 1;
+        if let Some(topic) = publishes {
+            self.recount(|changed| changed == topic);
+        }
+        events
+    }
+
+    /// The main session no longer knows a token. Returns the events.
+    pub(super) fn remove(&mut self, key: &str) -> Vec<WireEvent> {
+        let Some(token) = self.tokens.remove(key) else {
+            return Vec::new();
+        };
+        if let Some(topic) = token.published() {
+            self.recount(|changed| changed == topic);
+        }
+        self.about(key, &token, false)
+    }
+
+    /// The session for blocking puts knows a token. Returns the events.
+    pub(super) fn add_at_blocking_puts(&mut self, key: &str) -> Vec<WireEvent> {
+        let known = self.at_blocking_puts.get_or_insert_default();
+        if !known.insert(key.to_owned()) {
+            return Vec::new();
+        }
+        self.about_subscription(key, true)
+    }
+
+    /// The session for blocking puts no longer knows a token. Returns the events.
+    pub(super) fn remove_at_blocking_puts(&mut self, key: &str) -> Vec<WireEvent> {
+        let events = self.about_subscription(key, false);
+        let known = self.at_blocking_puts.as_mut();
+        if known.is_some_and(|known| known.remove(key)) {
+            events
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The events about a subscription that begins or ceases to be reached, if the main session knows it.
+    fn about_subscription(&self, key: &str, is_coming: bool) -> Vec<WireEvent> {
+        let token = self.tokens.get(key);
+        let end = token.and_then(|token| token.endpoint.as_ref());
+        match token.zip(end) {
+            Some((token, end)) if token.kind == EntityKind::Subscription && self.takes(end) => {
+                self.about_endpoint(key, token, is_coming)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The events about a token that appears or disappears.
+    fn about(&self, key: &str, token: &Token, is_coming: bool) -> Vec<WireEvent> {
+        let node = token.node_path();
+        if is_coming && self.has_our_name(token) {
+            return vec![WireEvent::SameNodeName {
+                node,
+                zid: token.zid.clone(),
+            }];
+        }
+        self.about_endpoint(key, token, is_coming)
+    }
+
+    /// Whether a token is of a node with the same full name as this session's node.
+    pub(super) fn has_our_name(&self, token: &Token) -> bool {
+        self.is_shown && token.kind == EntityKind::Node && token.node_path() == self.node
+    }
+
+    /// The events about the endpoint of a token, if it has one and this session publishes its topic.
+    pub(super) fn about_endpoint(
+        &self,
+        key: &str,
+        token: &Token,
+        is_coming: bool,
+    ) -> Vec<WireEvent> {
+        let Some(end) = &token.endpoint else {
+            return Vec::new();
+        };
+        let (node, topic) = (token.node_path(), end.name.clone());
+        let mut mine = self.ours.iter().filter(|ours| ours.name == topic);
+        let Some(first) = mine.next() else {
+            return Vec::new();
+        };
+        let is_clock = self.serves_clock && topic == CLOCK;
+        let event = match (token.kind, is_coming) {
+            (EntityKind::Publisher, true) if is_clock => WireEvent::ForeignClock { node },
+            (EntityKind::Publisher, true) => WireEvent::ForeignPublisher {
+                topics: vec![topic],
+                node,
+            },
+            (EntityKind::Subscription, is_coming) => match (self.takes(end), is_coming) {
+                (true, _) if !self.is_reached(key) => return Vec::new(),
+                (true, true) if is_clock => WireEvent::ClockSubscriber { node },
+                (true, true) => WireEvent::SubscriberJoined { topic, node },
+                (true, false) if !is_clock => WireEvent::SubscriberLeft { topic, node },
+                (false, true) => WireEvent::TypeMismatch {
+                    topic,
+                    ours: type_and_hash(&first.dds_type, &first.hash),
+                    theirs: type_and_hash(&end.dds_type, &end.hash),
+                    is_same_type: first.dds_type == end.dds_type,
+                    node,
+                },
+                (_, false) => return Vec::new(),
+            },
+            _ => return Vec::new(),
+        };
+        vec![event]
+    }
+}
+
+fn type_and_hash(dds_type: &str, hash: &str) -> String {
+    match hash {
+        NO_HASH => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
+        _ => format!("{} ({hash})", ros_type(dds_type)),
+    }
+}
