@@ -96,7 +96,8 @@ pub enum WireEvent {
         /// The profile with which it is published.
         qos: Qos,
     },
-    /// A put waited for the whole stall timeout and its message was dropped: from now on the stuck subscriber loses messages.
+    /// A put waited for the whole stall timeout and its message was dropped: from now on the stuck subscriber loses
+    /// messages.
     Stalled {
         /// The topic whose message waited.
         topic: String,

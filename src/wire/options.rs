@@ -42,16 +42,17 @@ pub enum SendOrder {
     /// That of the recording, over all topics of one reliability.
     #[default]
     AllTopics,
-    /// That of each topic, and a clock that is sent before a message stays before it. Large messages (from 64 KiB on) and
-    /// those after them on the same topic have a thread and a lower priority of their own, so small messages of other topics
-    /// do not wait for them. After a jump, large messages from before it may arrive behind the clock.
+    /// That of each topic, and a clock that is sent before a message stays before it. Large messages (from 64 KiB on)
+    /// and those after them on the same topic have a thread and a lower priority of their own, so small messages of
+    /// other topics do not wait for them. After a jump, large messages from before it may arrive behind the clock.
     PerTopic,
 }
 
 /// Whether large messages leave through memory that is shared with subscribers on this host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum SharedMemoryUse {
-    /// As the zenoh configuration of the session says (`transport/shared_memory/enabled`); no, if there is none.
+    /// As the zenoh configuration of the session says (`transport/shared_memory/enabled`). Without a configuration
+    /// file: no. If a file does not say it, zenoh's default holds: yes.
     #[default]
     Auto,
     /// Yes, to subscribers that use it too.
@@ -113,8 +114,8 @@ pub struct WireOptions {
     pub order: SendOrder,
     /// Whether large messages leave through shared memory.
     pub shared_memory: SharedMemoryUse,
-    /// Whether each message is sent at once. Otherwise zenoh may hold a small one back for a millisecond, while none of its
-    /// threads runs, so that more of them go together.
+    /// Whether each message is sent at once. Otherwise zenoh may hold a small one back for a millisecond, while none of
+    /// its threads runs, so that more of them go together.
     pub sends_at_once: bool,
 }
 

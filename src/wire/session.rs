@@ -17,18 +17,19 @@ use super::event::{Events, WireEvent};
 use super::net::connection::Connection;
 use super::net::connectivity::PathState;
 use super::net::env::Environment;
-use super::options::{ClockOptions, Played, SharedMemoryUse, Skipped, WireOptions};
+use super::options::{ClockOptions, Congestion, Played, SharedMemoryUse, Skipped, WireOptions};
 use super::publish::declare::declare;
-use super::publish::drain::{Drained, drain, drain_memory};
+use super::publish::drain::{Drained, LEAST_PATIENCE, drain, drain_memory};
 use super::publish::shared_memory::SharedMemory;
+use super::publish::shared_memory::lazy::LazyMemory;
 use super::publish::wire_output::WireOutput;
 use super::rmw_zenoh::graph::Graph;
 use super::rmw_zenoh::node::{Node, NodeName};
 
-/// How long it may take until this process has links to the nodes that are there, and their tokens. It takes some milliseconds,
-/// on a busy machine more; all of this time only if a node does not answer, or cannot be reached from here. A node that is still
-/// missing then may not get the first messages.
-const TOKENS_PATIENCE: Duration = Duration::from_secs(1);
+/// The longest wait for links to the nodes that are there, and for their tokens. Usually it takes some milliseconds. It
+/// takes all of this time only if a node does not answer. A node that is still missing then may not get the first
+/// messages.
+const NODES_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A zenoh session. It is also a ROS node once it publishes or follows its first ROS topic; a session that only
 /// puts on plain keys is not a node. Dropping the session closes it.
@@ -36,7 +37,7 @@ pub struct Session {
     // Closing takes the fields in this order.
     pub(crate) node: Node,
     pub(crate) connection: Connection,
-    shared_memory: Option<SharedMemory>,
+    shared_memory: LazyMemory,
 }
 
 impl Session {
@@ -46,7 +47,7 @@ impl Session {
         events: impl Fn(WireEvent) + Send + Sync + 'static,
     ) -> Result<Self, WireError> {
         let events = Events::new(events);
-        let mut environment = Environment::read()?.sharing_memory(options.shared_memory);
+        let mut environment = Environment::read()?.sharing_memory(sharing(options, &events));
         if options.sends_at_once {
             environment = environment.sending_at_once();
         }
@@ -54,14 +55,15 @@ impl Session {
         let name = NodeName::parse(&options.node_name)?;
         let connection = Connection::open(options, &environment, &events)?;
         let node = Node::new(&connection.zenoh, domain, name, options, &events)?;
-        let shared_memory = shared_memory(options, &connection)?;
+        SharedMemory::clean_up();
+        let is_required = options.shared_memory == SharedMemoryUse::On;
         if connection.is_answered() {
-            node.settle(TOKENS_PATIENCE);
+            node.settle(NODES_PATIENCE);
         }
         Ok(Self {
             node,
             connection,
-            shared_memory,
+            shared_memory: LazyMemory::new(is_required),
         })
     }
 
@@ -129,11 +131,19 @@ impl Session {
         self.advertise_in(Dialect::Plain, played, clock)
     }
 
-    /// Memory for chunks from which messages reach subscribers on this host without a copy; `None` if links do not share
-    /// memory. For [`Cues::with_memory`](crate::bag::Cues::with_memory).
-    pub fn chunk_memory(&self) -> Option<Arc<dyn ChunkMemory>> {
-        let memory = self.shared_memory.clone()?;
-        Some(Arc::new(memory))
+    /// Memory for chunks from which messages reach subscribers on this host without a copy; `None` if links do not
+    /// share memory. For [`Cues::with_memory`](crate::bag::Cues::with_memory). The first call makes it. An error says
+    /// that there is no room for it, and comes only with [`SharedMemoryUse::On`].
+    pub fn chunk_memory(&self) -> Result<Option<Arc<dyn ChunkMemory>>, WireError> {
+        let memory = self.memory()?;
+        Ok(memory.map(|memory| Arc::new(memory) as Arc<dyn ChunkMemory>))
+    }
+
+    fn memory(&self) -> Result<Option<SharedMemory>, WireError> {
+        if !self.connection.shares_memory() {
+            return Ok(None);
+        }
+        self.shared_memory.get(&self.connection.events)
     }
 
     fn advertise_in(
@@ -150,8 +160,13 @@ impl Session {
         };
         let plan = dialect.plan(played, own_clock, &self.connection.events)?;
         let served = plan.clock.as_ref().zip(clock);
-        let memory = self.shared_memory.as_ref();
         let topics = &plan.topics;
+        let memory = if topics.is_empty() {
+            None
+        } else {
+            self.memory()?
+        };
+        let memory = memory.as_ref();
         let output = declare(&self.connection, topics, served, dialect.nodes(), memory)?;
         if let Some(blocking_puts) = self.connection.blocking_puts() {
             dialect.puts_also_with(&blocking_puts)?;
@@ -161,30 +176,26 @@ impl Session {
         Ok((output, plan.skipped))
     }
 
-    /// Waits until everything that was put has left, however slowly. Gives up once nothing has moved for the
-    /// stall timeout. Messages in shared memory have left when subscribers have dropped them. Call it before the output is dropped. `is_called_off` is called at least 20 times a
-    /// second; `true` ends the wait.
-    pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
+    /// Waits until everything that was put has left, however slowly. Gives up once nothing has moved for the stall
+    /// timeout. A message in shared memory has left when all subscribers have dropped it. Call it before the output is
+    /// dropped. `is_called_off` is called at least 20 times a second; `true` ends the wait.
+    pub fn drain(&self, mut is_called_off: impl FnMut() -> bool) -> Drained {
         let connection = &self.connection;
-        let patience = connection.stall_timeout;
-        let mut is_called_off = is_called_off;
-        let drained = drain(
-            &connection.sessions(),
-            &connection.router,
-            patience,
-            &mut is_called_off,
-        );
-        let Some(memory) = &self.shared_memory else {
-            return drained;
-        };
-        // What the sockets carry is only where the messages are.
+        let patience = LEAST_PATIENCE.max(connection.stall_timeout);
+        let sessions = connection.sessions();
+        let drained = drain(&sessions, &connection.router, patience, &mut is_called_off);
+        let held = || self.shared_memory.held();
         match drained {
-            Drained::Whole => drain_memory(|| memory.held(), patience, is_called_off),
+            // Sockets carry only where shared messages lie, so empty sockets do not mean that these were read.
+            Drained::Whole => {
+                let has_receivers = || connection.has_receivers();
+                drain_memory(held, has_receivers, patience, is_called_off)
+            }
             Drained::Untaken { bytes } => Drained::Untaken {
-                bytes: bytes + memory.held(),
+                bytes: bytes + held(),
             },
             Drained::CalledOff { bytes } => Drained::CalledOff {
-                bytes: bytes + memory.held(),
+                bytes: bytes + held(),
             },
         }
     }
@@ -217,23 +228,19 @@ impl fmt::Debug for Session {
     }
 }
 
-/// The memory to share, if links share memory. If the system has none, only the option that asks for it makes that an error.
-fn shared_memory(
-    options: &WireOptions,
-    connection: &Connection,
-) -> Result<Option<SharedMemory>, WireError> {
-    SharedMemory::clean_up();
-    if !connection.shares_memory() {
-        return Ok(None);
+/// Whether links share memory. With `BlockFirst` they cannot: when such a put has ended, zenoh no longer keeps its
+/// buffer valid, and a subscriber that reads it later discards the message.
+fn sharing(options: &WireOptions, events: &Events) -> SharedMemoryUse {
+    if options.congestion != Congestion::BlockFirst {
+        return options.shared_memory;
     }
-    match SharedMemory::open(&connection.events) {
-        Ok(memory) => Ok(Some(memory)),
-        Err(error) if options.shared_memory == SharedMemoryUse::On => Err(error),
-        Err(error) => {
-            connection.events.warn(error.to_string());
-            Ok(None)
-        }
+    if options.shared_memory == SharedMemoryUse::On {
+        events.warn(
+            "no memory is shared: zenoh would lose messages that are put with congestion control `block first`"
+                .to_owned(),
+        );
     }
+    SharedMemoryUse::Off
 }
 
 /// The version of the zenoh library, as in `1.10.2`.

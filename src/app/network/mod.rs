@@ -62,7 +62,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Joins the network that the arguments name; none at all for `--wire null`. `adapt` may change the options of the wire.
+    /// Joins the network that the arguments name; none at all for `--wire null`. `adapt` may change the options of the
+    /// wire.
     pub(crate) fn join(
         args: &WireArgs,
         adapt: impl FnOnce(WireOptions) -> WireOptions,
@@ -98,8 +99,9 @@ impl Network {
     }
 
     /// The memory that is shared with subscribers, if any is.
-    pub(crate) fn chunk_memory(&self) -> Option<Arc<dyn ChunkMemory>> {
-        self.session.as_ref().and_then(Session::chunk_memory)
+    pub(crate) fn chunk_memory(&self) -> Result<Option<Arc<dyn ChunkMemory>>, Failure> {
+        let memory = self.session.as_ref().map(Session::chunk_memory);
+        Ok(memory.transpose().or_exit(Exit::Failed)?.flatten())
     }
 
     /// Fails if another node already serves `/clock`.
@@ -224,8 +226,8 @@ impl Network {
         session.map_or_else(Vec::new, |session| session.graph().depths(topic))
     }
 
-    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events. Only the ROS 2 wire
-    /// has nodes.
+    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events. Only the ROS 2
+    /// wire has nodes.
     pub(crate) fn serve_node(
         &mut self,
         description: NodeDescription,

@@ -64,7 +64,7 @@ pub(crate) fn run(
     }
     let player = Player::new();
     let transport = player.transport();
-    let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player, &network);
+    let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player, &network)?;
     let state = network.serve_state(args.clock.clock_state, &plan, &transport)?;
     let followed = Followed::of(&args.follow, &network, &plan, &transport)?;
     network.wait_for_routes();
@@ -266,12 +266,12 @@ pub(super) fn source(
     read_ahead: u64,
     player: &Player,
     network: &Network,
-) -> (Source, Reach) {
+) -> Result<(Source, Reach), Failure> {
     let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
     let cues = Cues::new(bag.clone(), topics, read_ahead, player.waker())
-        .with_memory(network.chunk_memory());
+        .with_memory(network.chunk_memory()?);
     let reach = cues.reach();
-    (Source::of(cues), reach)
+    Ok((Source::of(cues), reach))
 }
 
 fn names(args: &PlayArgs) -> String {

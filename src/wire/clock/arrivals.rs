@@ -60,8 +60,8 @@ impl Arrivals {
     }
 }
 
-/// Asks behind what has this priority; `None` if an earlier query is not answered, or if the session is closed and has no
-/// subscribers any more.
+/// Asks behind what has this priority; `None` if an earlier query is not answered, or if the session is closed and has
+/// no subscribers any more.
 fn ask(
     main: &zenoh::Session,
     priority: Priority,

@@ -2,17 +2,18 @@
 //! player's thread is stuck in another put, and for new subscribers.
 //!
 //! A tick goes ahead of messages that wait to be sent, except after a jump. Messages from before the jump must arrive
-//! before the new clock, or subscribers that have reset would see the old time again. Messages from after it must arrive
-//! after the new clock. So after a jump ticks stay in line with messages, and wait for room as they do, until no put has
-//! had to wait for half a second, or for five seconds at most. With a clock before each message, ticks and repeated
-//! values always stay in line: otherwise the clock would run forward and back for subscribers with messages queued. Only
-//! when a put has been stuck for half a second does the repeated value go ahead, for the other subscribers.
+//! before the new clock, or subscribers that have reset would see the old time again. Messages from after it must
+//! arrive after the new clock. So after a jump ticks stay in line with messages, and wait for room as they do, until no
+//! put has had to wait for half a second, or for five seconds at most. With a clock before each message, ticks and
+//! repeated values always stay in line: otherwise the clock would run forward and back for subscribers with messages
+//! queued. Only when a put has been stuck for half a second does the repeated value go ahead, for the other
+//! subscribers.
 //!
-//! Values that go ahead take links of their own (the main session), so a value that is put in line afterwards may arrive
-//! first. Therefore the first value in line after one that went ahead waits until all subscribers that can answer have received
-//! that one ([`Arrivals`]). Otherwise the last tick before a jump could arrive after the clock of the jump. Best effort
-//! messages take the main session, too, so the first value in line after a jump also waits for those, but not for long:
-//! where they are queued for longer, they may be dropped as well.
+//! Values that go ahead take links of their own (the main session), so a value that is put in line afterwards may
+//! arrive first. Therefore the first value in line after one that went ahead waits until all subscribers that can
+//! answer have received that one ([`Arrivals`]). Otherwise the last tick before a jump could arrive after the clock of
+//! the jump. Best effort messages take the main session, too, so the first value in line after a jump also waits for
+//! those, but not for long: where they are queued for longer, they may be dropped as well.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

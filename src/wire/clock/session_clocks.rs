@@ -56,8 +56,8 @@ impl Session {
     }
 
     /// Publishes on `~/clock_state` the state of the clock that a player without messages follows
-    /// ([`Pace::Follow`](crate::player::Pace::Follow)), so that its factor is known. A player with messages may be behind
-    /// the clock that it follows: then use [`Session::serve_state`].
+    /// ([`Pace::Follow`](crate::player::Pace::Follow)), so that its factor is known. A player with messages may be
+    /// behind the clock that it follows: then use [`Session::serve_state`].
     pub fn serve_followed_state(&self, transport: &Transport) -> Result<StateTopic, WireError> {
         self.serve_state_of(transport, StateOf::Lead)
     }

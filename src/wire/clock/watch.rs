@@ -1,5 +1,5 @@
-//! [`ClockWatch`]: a subscription to a clock, for a player that follows it. Each message is passed on in zenoh's thread, with
-//! its sender. Programs that only need the time use a [`ClockSource`](super::follow::ClockSource).
+//! [`ClockWatch`]: a subscription to a clock, for a player that follows it. Each message is passed on in zenoh's
+//! thread, with its sender. Programs that only need the time use a [`ClockSource`](super::follow::ClockSource).
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,8 +65,9 @@ impl fmt::Debug for ClockWatch {
 }
 
 impl Session {
-    /// Calls `received` with every value of the clock on `topic`, in zenoh's thread: it must not block. A value that arrives
-    /// after a later one of the same publisher is ignored. A message that cannot be read is reported once and ignored.
+    /// Calls `received` with every value of the clock on `topic`, in zenoh's thread: it must not block. A value that
+    /// arrives after a later one of the same publisher is ignored. A message that cannot be read is reported once and
+    /// ignored.
     pub fn watch_clock(
         &self,
         topic: &str,
@@ -135,8 +136,8 @@ impl Session {
     }
 }
 
-/// Whether a later message of the same publisher has arrived already. Clocks are sent at several priorities, and a value
-/// from before a jump must not be used after it.
+/// Whether a later message of the same publisher has arrived already. Clocks are sent at several priorities, and a
+/// value from before a jump must not be used after it.
 fn is_overtaken(newest: &mut Option<Attached>, attached: Option<Attached>) -> bool {
     let Some(attached) = attached else {
         return false;
@@ -157,8 +158,8 @@ impl Graph {
         self.tokens().iter().any(publishes)
     }
 
-    /// The nodes of other sessions that publish a clock on `topic`, sorted by name. If `publisher` belongs to one of them,
-    /// only that node.
+    /// The nodes of other sessions that publish a clock on `topic`, sorted by name. If `publisher` belongs to one of
+    /// them, only that node.
     pub fn clock_servers(&self, topic: &str, publisher: Option<Gid>) -> Vec<ClockServer> {
         let tokens = self.tokens();
         let of_topic = tokens

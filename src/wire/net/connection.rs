@@ -161,6 +161,20 @@ impl Connection {
         main.chain(self.blocking_puts()).collect()
     }
 
+    /// Whether a session of another process is linked to one of this process, its router included.
+    pub(crate) fn has_receivers(&self) -> bool {
+        let own: Vec<_> = self
+            .sessions()
+            .into_iter()
+            .chain(self.router.zenoh())
+            .collect();
+        let zids: Vec<_> = own.iter().map(zenoh::Session::zid).collect();
+        own.iter().any(|session| {
+            let mut links = session.info().links().wait();
+            links.any(|link| !zids.contains(link.zid()))
+        })
+    }
+
     /// What happens to messages of reliable topics when a link has no room.
     pub(crate) fn congestion(&self) -> Congestion {
         self.congestion

@@ -43,11 +43,12 @@ impl Environment {
         self
     }
 
-    /// The same, for sessions that share memory or do not, whatever their configuration says.
+    /// The same, with what `shared_memory` asks for; `Auto` leaves it to the configuration whether memory is shared.
     pub(crate) fn sharing_memory(mut self, shared_memory: SharedMemoryUse) -> Self {
+        // Otherwise zenoh would copy large messages that are not in our pool into a pool of its own, whose buffers it
+        // uses again while stopped subscribers still read them.
         let settings: &[(&str, &str)] = match shared_memory {
-            SharedMemoryUse::Auto => &[],
-            // A message that zenoh would copy is sent as well without the copy.
+            SharedMemoryUse::Auto => &[(COPIES, "false")],
             SharedMemoryUse::On => &[(SHARED_MEMORY, "true"), (COPIES, "false")],
             SharedMemoryUse::Off => &[(SHARED_MEMORY, "false")],
         };
@@ -66,8 +67,8 @@ impl Environment {
         self.overrides.iter().any(|(key, _)| places(key))
     }
 
-    /// What is left of it for a session that connects to nothing but its own router. Overrides that would lead elsewhere
-    /// are left out, with a message.
+    /// What is left of it for a session that connects to nothing but its own router. Overrides that would lead
+    /// elsewhere are left out, with a message.
     pub(crate) fn isolated(mut self) -> Self {
         let leads = |key: &str| {
             let first = key.split('/').next().unwrap_or_default();

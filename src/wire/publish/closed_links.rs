@@ -41,8 +41,8 @@ struct Link {
     bytes: u64,
     /// When bytes last left the buffer or it was last empty.
     moved_at: Instant,
-    /// The subscriber at that time and since then. Its tokens may appear after the link has stopped to move, and disappear
-    /// with another link before this link closes.
+    /// The subscriber at that time and since then. Its tokens may appear after the link has stopped moving, and
+    /// disappear with another link before this link closes.
     subscriber: Subscriber,
     /// By topic: how many of the messages put are known to have been taken.
     taken: Vec<u64>,

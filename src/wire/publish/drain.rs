@@ -5,7 +5,8 @@
 //! system's buffers of all links stay empty for a while, and at the end no sending task is busy. (The links of
 //! this process's router count, too; clients receive through it, so its receiving tasks count as well.) Second,
 //! every session with an admin space (real `rmw_zenoh` nodes and routers have one) has answered the queries that were
-//! sent after the data, one in the queue of each priority. If the system does not report its buffers, only the query counts.
+//! sent after the data, one in the queue of each priority. If the system does not report its buffers, only the query
+//! counts.
 
 use std::thread;
 use std::time::Duration;
@@ -24,10 +25,10 @@ const SILENCE: Duration = Duration::from_millis(40);
 const STARVED: Duration = Duration::from_secs(1);
 /// The timeout of the queries: longer than any wait, because the wait has its own end.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// An acknowledgement may take this long although the receiver is not slow.
-const DELAYED: Duration = Duration::from_millis(200);
-/// How often the buffers are sampled at first, and after [`OFTEN_FOR`]: a sample asks about each link and looks at each thread,
-/// and slow subscribers may need the time of the processor.
+/// The patience of a wait is not shorter: an acknowledgement may take this long although the receiver is not slow.
+pub(crate) const LEAST_PATIENCE: Duration = Duration::from_millis(200);
+/// How often the buffers are sampled at first, and after [`OFTEN_FOR`]: a sample asks about each link and looks at each
+/// thread, and slow subscribers may need the time of the processor.
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 const LATER_EVERY: Duration = Duration::from_millis(50);
 const OFTEN_FOR: Duration = Duration::from_secs(1);
@@ -58,7 +59,6 @@ pub(crate) fn drain(
     patience: Duration,
     mut is_called_off: impl FnMut() -> bool,
 ) -> Drained {
-    let patience = patience.max(DELAYED);
     let (began, mut buffers, mut silence) = (steady(), SendBuffers::default(), Silence::default());
     // When the queries were sent or the buffers were last not empty; and the answers.
     let mut asked: Option<(Duration, Vec<Arrival>)> = None;
@@ -105,11 +105,13 @@ pub(crate) fn drain(
     }
 }
 
-/// Returns when no bytes are `held` in shared memory, when no fewer have been held for `patience`, or when `is_called_off`. The
-/// memory of a session ends with it, so what a subscriber has not read by then is lost to it. A subscriber that keeps messages
-/// cannot be told from one that has not read them.
+/// Returns when no bytes are `held` in shared memory, when their number has reached no new minimum for `patience`, when
+/// there are no receivers any more, or when `is_called_off` returns `true`. The memory of a session ends with it, so
+/// what a subscriber has not read by then is lost to it. A subscriber that keeps messages cannot be told from one that
+/// has not read them.
 pub(crate) fn drain_memory(
     held: impl Fn() -> u64,
+    has_receivers: impl Fn() -> bool,
     patience: Duration,
     mut is_called_off: impl FnMut() -> bool,
 ) -> Drained {
@@ -126,7 +128,8 @@ pub(crate) fn drain_memory(
         if is_called_off() {
             return Drained::CalledOff { bytes };
         }
-        if now.saturating_sub(moved_at) >= patience {
+        // What a link held when it closed is never dropped.
+        if now.saturating_sub(moved_at) >= patience || !has_receivers() {
             return Drained::Untaken { bytes };
         }
         #[expect(

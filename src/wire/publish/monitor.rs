@@ -53,8 +53,8 @@ pub struct Missed {
     pub possibly_lost: u64,
 }
 
-/// The messages that share a queue at each link: those of one priority. zenoh drops the messages of a lane, not those of
-/// another, while its queue has no room.
+/// The messages that share a queue at each link: those of one priority. While the queue of one lane has no room, zenoh
+/// drops messages of that lane only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lane {
     /// The messages that the player's thread puts, and the clock in line with them.
@@ -199,8 +199,8 @@ impl Monitor {
         })
     }
 
-    /// Waits until there is a route to all subscriptions that are known, for `longest` at most. Links to
-    /// nodes that were there before this session are made one after the other; messages that are put earlier do not reach them.
+    /// Waits until there is a route to all subscriptions that are known, for `longest` at most. Links to nodes that
+    /// were there before this session are made one after the other; messages that are put earlier do not reach them.
     pub fn wait_for_routes(&self, longest: Duration) {
         let began = steady();
         let is_routed = |topic: &Arc<TopicCounts>| {

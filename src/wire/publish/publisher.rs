@@ -84,7 +84,7 @@ impl LowPut {
     }
 }
 
-/// A payload as zenoh sends it. No copy: it keeps its chunk in memory until it is sent, or if the memory is shared until
+/// A payload as zenoh sends it. No copy: it keeps its chunk in memory until it is sent; if the memory is shared, until
 /// subscribers have dropped it.
 fn as_sent(shared_memory: Option<&SharedMemory>, payload: Bytes) -> ZBytes {
     match shared_memory {
@@ -308,8 +308,8 @@ impl Sink {
         })
     }
 
-    /// Calls `notify` with `true` if there is a route to a subscriber, and at every change. zenoh makes the first call itself, and
-    /// makes one call at a time. A status that was read here could be passed on after a newer one.
+    /// Calls `notify` with `true` if there is a route to a subscriber now, and with the new state at every change.
+    /// zenoh makes all calls, one at a time, so no old state follows a newer one.
     fn listen(&self, notify: impl Fn(bool) + Send + Sync + 'static) -> zenoh::Result<()> {
         let on_change = move |status: MatchingStatus| notify(status.matching());
         match self {

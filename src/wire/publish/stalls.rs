@@ -1,10 +1,10 @@
 //! [`Stalls`]: puts that waited for the whole stall timeout, and the messages that stuck subscribers miss.
 //!
 //! zenoh does not report what it drops. After a put has waited for the whole stall timeout at a link, zenoh
-//! drops at once everything of the same priority put for that link until the link takes something again. So while a put
-//! takes long, a thread samples the buffers of the links. A link is away for a [`Lane`] if its buffer has not moved for the
-//! stall timeout and a put of the lane stalled meanwhile: messages of the lane that are put from then until the buffer
-//! moves are counted as lost to it.
+//! drops at once everything of the same priority put for that link until the link takes something again. So while
+//! a put takes long, a thread samples the buffers of the links. A link is away for a [`Lane`] if its buffer has not
+//! moved for the stall timeout and a put of the lane stalled meanwhile: messages of the lane that are put from then
+//! until the buffer moves are counted as lost to it.
 //! A link that takes little at a time is waited for, loses nothing and is never away. For links that close, the
 //! same thread runs [`ClosedLinks`].
 
@@ -33,7 +33,8 @@ const STALLED_AT_LEAST: f64 = 0.7;
 /// A buffer that does not move but holds less than this may have room.
 const FULL: u64 = 4096;
 
-/// Counts and reports puts that stalled: they waited for the whole stall timeout, then their messages were dropped. Clones share one state.
+/// Counts and reports puts that stalled: they waited for the whole stall timeout, then their messages were dropped.
+/// Clones share one state.
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     shared: Arc<Shared>,
@@ -66,7 +67,8 @@ struct LaneTotals {
 }
 
 impl Stalls {
-    /// For the ordinary lane. `blocking` is the session whose puts wait and are then dropped; `None` if zenoh closes the link instead.
+    /// For the ordinary lane. `blocking` is the session whose puts wait and are then dropped; `None` if zenoh closes
+    /// the link instead.
     pub(crate) fn new(
         nodes: Nodes,
         events: Events,
@@ -166,7 +168,7 @@ struct LaneSamples {
     to: PutCounts,
     /// How many puts had ended, if one had begun and not ended.
     ended: Option<u64>,
-    /// Whether that put had begun before the last but one sample.
+    /// Whether that put was already running in the sample before.
     takes_long: bool,
 }
 

@@ -299,8 +299,8 @@ impl Node {
         }
     }
 
-    /// What to declare for a service of this node. Its key matches whatever the type hash of a client is: the response to
-    /// a request for which nothing is declared would never come.
+    /// What to declare for a service of this node. Its key matches whatever the type hash of a client is: the response
+    /// to a request for which nothing is declared would never come.
     pub(crate) fn server(&self, name: &str, dds_type: &str, hash: &str, depth: u32) -> ServerSpec {
         let own = OwnType {
             dds_type,

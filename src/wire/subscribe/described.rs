@@ -66,8 +66,8 @@ impl Session {
 }
 
 impl TypeDescriptions {
-    /// The definition of a type with this hash, by a node with this full name. Waits for its answer, and, for a second at most,
-    /// for its service: what a node has is not announced at once.
+    /// The definition of a type with this hash, by a node with this full name. Waits for its answer, and, for a second
+    /// at most, for its service: what a node has is not announced at once.
     ///
     /// # Errors
     /// If the node has no such service, does not know the type, or does not answer within `timeout`.

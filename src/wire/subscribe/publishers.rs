@@ -1,7 +1,7 @@
 //! [`Publishers`]: who is behind the identity that each message carries, by the tokens of other sessions.
 //!
-//! The identity of a publisher (GID) is made from its token, which contains the id of its session: another one in each run. The
-//! name of its node is the same in each run of the same programs.
+//! The identity of a publisher (GID) is made from its token, which contains the id of its session: another one in each
+//! run. The name of its node is the same in each run of the same programs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,8 +38,8 @@ impl Publishers {
         }
     }
 
-    /// Adds the present publishers, and returns all present tokens by session and entity. The publishers of the first call were
-    /// there before anything was received.
+    /// Adds the present publishers, and returns all present tokens by session and entity. The publishers of the first
+    /// call were there before anything was received.
     pub(crate) fn look(&self) -> Vec<Token> {
         // In this order: what appears in between is in the table, and is looked for once more.
         let appearances = self.graph.appearances();
@@ -49,8 +49,8 @@ impl Publishers {
         tokens
     }
 
-    /// The publisher with this identity; a nameless one if there is no token of it. A publisher that has appeared in the graph is
-    /// found, whether somebody has looked since or not.
+    /// The publisher with this identity; a nameless one if there is no token of it. A publisher that has appeared in
+    /// the graph is found, whether somebody has looked since or not.
     pub(crate) fn find(&self, gid: &Gid) -> Publisher {
         let appearances = {
             let table = self.table();

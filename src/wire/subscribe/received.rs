@@ -7,8 +7,8 @@ use zenoh::bytes::ZBytes;
 
 use crate::ros::{PublishedTopic, Publisher};
 
-/// Shorter payloads are copied. Others stay where zenoh has them. What fits into one of its buffers for receiving, which have
-/// 64 KiB, would keep the whole buffer, and zenoh would make another one for the next message.
+/// Shorter payloads are copied. Others stay where zenoh has them. What fits into one of its buffers for receiving,
+/// which have 64 KiB, would keep the whole buffer, and zenoh would make another one for the next message.
 const COPIED: usize = 64 << 10;
 
 /// A message of another node.
@@ -20,7 +20,8 @@ pub struct Received {
     pub publisher: Publisher,
     /// Its number among the messages of its publisher; `None` if it has no attachment.
     pub sequence: Option<i64>,
-    /// When it was published, in nanoseconds since the Unix epoch by the clock of the publisher; `None` if it has no attachment.
+    /// When it was published, in nanoseconds since the Unix epoch by the clock of the publisher; `None` if it has no
+    /// attachment.
     pub source_time: Option<i64>,
     /// The message in CDR.
     pub payload: Bytes,

@@ -17,9 +17,10 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// Subscribes to what publishers of other sessions offer with this profile. What latched ones have published before is
-    /// fetched and comes first, also of those that join later. As for any subscriber of `rmw_zenoh`, that is certain only if the
-    /// link to the publisher was complete before: else what it publishes meanwhile may come first, and hides what is older.
+    /// Subscribes to what publishers of other sessions offer with this profile. What latched ones have published before
+    /// is fetched and comes first, also of those that join later. As for any subscriber of `rmw_zenoh`, that is certain
+    /// only if the link to the publisher was complete before: else what it publishes meanwhile may come first, and
+    /// hides what is older.
     pub(crate) fn declare(
         zenoh: &zenoh::Session,
         spec: &SubscriptionSpec,

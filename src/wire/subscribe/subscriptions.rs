@@ -26,8 +26,8 @@ pub struct Subscriptions {
 }
 
 impl Session {
-    /// Receives what nodes of other sessions publish, never what this one does. `receive` is called in zenoh's threads, by one at
-    /// a time for each topic: what it waits for delays all that follows on the same link.
+    /// Receives what nodes of other sessions publish, never what this one does. `receive` is called in zenoh's threads,
+    /// by one at a time for each topic: what it waits for delays all that follows on the same link.
     ///
     /// A message whose attachment is missing or malformed is received, too, without what an attachment tells.
     ///
@@ -100,8 +100,8 @@ impl Subscriptions {
         self.follower.state().refused.iter().cloned().collect()
     }
 
-    /// Waits until `is_so`, for `longest` at most; returns whether it is. It is asked at once and after each change of the
-    /// subscriptions, without a lock.
+    /// Waits until `is_so`, for `longest` at most; returns whether it is. It is asked at once and after each change of
+    /// the subscriptions, without a lock.
     pub fn wait(&self, longest: Duration, mut is_so: impl FnMut(&Self) -> bool) -> bool {
         let deadline = steady().checked_add(longest);
         loop {

@@ -309,8 +309,8 @@ pub(crate) fn token(
     format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
 }
 
-/// The endpoints of both zenoh sessions of a player that has joined the router at `endpoint`: that of the main one, whose id is
-/// `main`, and that of the one for blocking puts.
+/// The endpoints of both zenoh sessions of a player that has joined the router at `endpoint`: that of the main one,
+/// whose id is `main`, and that of the one for blocking puts.
 pub(crate) fn endpoints_of_both_sessions(endpoint: &str, main: &str) -> [String; 2] {
     let found = players(endpoint, |found| found.len() == 2);
     let address = |is_main: bool| {
@@ -342,8 +342,8 @@ fn players(
     found
 }
 
-/// Waits until two players have a direct link to each other, besides that to the router at `endpoint`. While it is made,
-/// a query to the other can be lost.
+/// Waits until two players have a direct link to each other, besides that to the router at `endpoint`. While it is
+/// made, a query to the other can be lost.
 #[cfg(feature = "ci")]
 pub(crate) fn wait_for_direct_link(endpoint: &str) {
     let is_linked = |player: &serde_json::Value| {

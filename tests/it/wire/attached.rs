@@ -1,4 +1,5 @@
-//! [`Attached`] on players that are processes: what becomes of commands, also if nobody answers, and of players that leave.
+//! [`Attached`] on players that are processes: what becomes of commands, also if nobody answers, and of players that
+//! leave.
 
 use std::convert::Infallible;
 use std::sync::Mutex;

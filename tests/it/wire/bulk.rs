@@ -1,4 +1,5 @@
-//! The lane of large messages when a subscriber takes nothing, when the session closes, and for topics that do not wait.
+//! The lane of large messages when a subscriber takes nothing, when the session closes, and for topics that do not
+//! wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,8 +75,8 @@ fn pair(stall_timeout: Duration) -> Pair {
     }
 }
 
-/// Puts [`MESSAGES`] of both topics on a thread of its own, the small one first. Returns when the lane is full, because the
-/// link takes nothing.
+/// Puts [`MESSAGES`] of both topics on a thread of its own, the small one first. Returns when the lane is full, because
+/// the link takes nothing.
 fn fill(mut output: WireOutput) -> JoinHandle<WireOutput> {
     let begun = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&begun);

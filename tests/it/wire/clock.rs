@@ -302,8 +302,8 @@ fn a_tick_from_before_a_jump_arrives_before_the_clock_of_the_jump() {
     }
 }
 
-/// Best effort messages have links of their own, which nothing orders before or behind those of the clock of a jump. They are
-/// waited for, but not for long: a jump that took so long is not judged.
+/// Best effort messages have links of their own, which nothing orders before or behind those of the clock of a jump.
+/// They are waited for, but not for long: a jump that took so long is not judged.
 #[test]
 fn best_effort_messages_from_before_a_jump_arrive_before_its_clock() {
     const EACH: u32 = 5;

@@ -220,7 +220,8 @@ pub(super) fn clock(sample: &Sample) -> i64 {
     time.unwrap().as_nanos()
 }
 
-/// One process serves the clock, another one follows it. The clock had shown the time of each message before it was sent.
+/// One process serves the clock, another one follows it. The clock had shown the time of each message before it was
+/// sent.
 #[test]
 fn a_player_follows_another_player() {
     for more in [&[][..], &["--clock-state"]] {

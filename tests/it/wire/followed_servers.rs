@@ -1,5 +1,5 @@
-//! `play --follow` beside real clock servers that are paused, killed, restarted, sought, fast and reversed: its messages are
-//! never ahead of the clock.
+//! `play --follow` beside real clock servers that are paused, killed, restarted, sought, fast and reversed: its
+//! messages are never ahead of the clock.
 
 use std::ffi::OsStr;
 
@@ -66,7 +66,8 @@ struct Observer {
     node: Node,
     clocks: Receiver<Sample>,
     _clock: Subscriber<()>,
-    /// What was received so far: when it was sent, and the clock, or the number of a message and whether time ran backwards.
+    /// What was received so far: when it was sent, and the clock, or the number of a message and whether time ran
+    /// backwards.
     seen: Vec<(i64, Seen)>,
     is_reverse: bool,
 }

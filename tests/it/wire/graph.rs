@@ -207,7 +207,7 @@ fn a_subscriber_counts_when_the_session_that_puts_has_a_link_to_it() {
     let (session, events, endpoint) = router(|_| ());
     let topics = [played(0, "/chatter", None)];
     let (mut output, _) = session.advertise(&topics, None).unwrap();
-    let zid = session.zid().to_string();
+    let zid = session.zid();
     let [main, blocking_puts] = endpoints_of_both_sessions(&endpoint, &zid);
     // Nothing listens there yet: the node tries again until something does.
     let later = free_endpoint();

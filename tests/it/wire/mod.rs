@@ -22,6 +22,7 @@ pub(crate) mod path;
 pub(crate) mod play;
 pub(crate) mod publish;
 pub(crate) mod services;
+#[cfg(target_os = "linux")]
 pub(crate) mod shared_memory;
 pub(crate) mod stalls;
 pub(crate) mod state;

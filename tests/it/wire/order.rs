@@ -24,8 +24,8 @@ const MESSAGES: u32 = 60;
 /// One that is put, and those that wait for the thread of large messages.
 const IMAGES: u32 = 3;
 
-/// A stuck subscriber gets [`IMAGES`] large messages and then a small one of another topic: how many large ones come before
-/// the small one.
+/// A stuck subscriber gets [`IMAGES`] large messages and then a small one of another topic: how many large ones come
+/// before the small one.
 fn large_before_small(order: SendOrder) -> usize {
     let (session, events, endpoint) = router(|options| {
         options.order = order;
@@ -165,8 +165,8 @@ fn large_messages_are_put_before_a_jump() {
     assert_eq!(image.sent, u64::from(IMAGES));
 }
 
-/// A put of a large message has waited for the whole stall timeout. From then on zenoh drops large messages, but small ones
-/// have a queue of their own, which has room.
+/// A put of a large message has waited for the whole stall timeout. From then on zenoh drops large messages, but small
+/// ones have a queue of their own, which has room.
 #[test]
 fn what_a_stuck_subscriber_loses_of_large_topics_is_not_counted_for_small_ones() {
     let (session, events, endpoint) = router(|options| {

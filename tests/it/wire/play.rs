@@ -270,8 +270,8 @@ fn playback_is_held_while_the_router_is_gone() {
     second.close().wait().unwrap();
 }
 
-/// A node at a router of another process, then a player of a thousand messages a second: nothing is sent before the direct link
-/// to the node is there.
+/// A node at a router of another process, then a player of a thousand messages a second: nothing is sent before the
+/// direct link to the node is there.
 #[test]
 fn a_node_that_was_there_first_gets_the_first_message() {
     const MESSAGES: u64 = 100;

@@ -1,5 +1,5 @@
-//! Large messages through memory that is shared with subscribers. All sessions are of this process, which does not matter:
-//! zenoh shares memory between two sessions over the link between them, wherever they are.
+//! Large messages through memory that is shared with subscribers. All sessions are of this process, which does not
+//! matter: zenoh shares memory between two sessions over the link between them, wherever they are.
 
 use std::time::Duration;
 
@@ -7,11 +7,12 @@ use bagplay::bag::{Bag, ChunkBuffer, Cues, Selection};
 use bagplay::output::{Occasion, Output};
 use bagplay::player::{Options, Pace, Player, Source};
 use bagplay::wire::{
-    Drained, SendOrder, Session, SharedMemoryUse, WireEvent, WireOptions, WireOutput,
+    Congestion, Drained, SendOrder, Session, SharedMemoryUse, WireEvent, WireOptions, WireOutput,
 };
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 use mcap::Compression;
+use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 use zenoh::sample::Sample;
 
@@ -60,17 +61,24 @@ impl AsRef<[u8]> for Owner {
 
 /// A message of this size, in the memory that the session shares.
 fn in_shared_memory(session: &Session, number: u32, size: usize) -> Bytes {
-    let memory = session.chunk_memory().expect("shared memory");
+    let memory = session.chunk_memory().unwrap().expect("shared memory");
     let mut buffer = memory.take(size).expect("room");
     (*buffer).as_mut().copy_from_slice(&payload(number, size));
     Bytes::from_owner(Owner(buffer))
 }
 
-/// Whether this process may lock as much memory as it likes. If not, it cannot be both ends of shared memory, and these tests
-/// check nothing; see docs/testing.md.
+/// Whether this process may lock as much memory as these tests need. If not, it cannot be both ends of shared memory,
+/// and these tests check nothing; see docs/testing.md.
 fn may_lock() -> bool {
+    const ENOUGH: u64 = 1 << 30;
     let sets = capabilities(None).expect("its own capabilities");
-    sets.effective.contains(CapabilitySet::IPC_LOCK)
+    let limit = getrlimit(Resource::Memlock).current;
+    let may = sets.effective.contains(CapabilitySet::IPC_LOCK)
+        || limit.is_none_or(|limit| limit >= ENOUGH);
+    if !may {
+        eprintln!("not tested: this process may not lock enough memory");
+    }
+    may
 }
 
 /// A player that shares memory, with one topic.
@@ -123,8 +131,8 @@ fn large_messages_are_shared_with_the_subscribers_that_take_part() {
     }
 }
 
-/// Each message is a descriptor of a few bytes on the link, so all are put although the subscriber takes nothing. What it
-/// has not taken for long is still there when it does.
+/// Each message is a descriptor of a few bytes on the link, so all are put although the subscriber takes nothing. What
+/// it has not taken for long is still there when it does.
 #[test]
 fn what_a_stuck_subscriber_takes_late_is_whole() {
     if !may_lock() {
@@ -155,7 +163,8 @@ fn what_a_stuck_subscriber_takes_late_is_whole() {
     }
 }
 
-/// Plays all messages; how many of them arrived through shared memory. The subscriber keeps all until the last is there.
+/// Plays all messages; how many of them arrived through shared memory. The subscriber keeps all until the last is
+/// there.
 fn play(
     session: &Session,
     output: WireOutput,
@@ -164,7 +173,7 @@ fn play(
 ) -> (WireOutput, usize) {
     let player = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
-    let cues = cues.with_memory(session.chunk_memory());
+    let cues = cues.with_memory(session.chunk_memory().unwrap());
     let options = Options {
         pace: Pace::Max,
         ..Options::new(bag.range().unwrap())
@@ -218,17 +227,19 @@ fn memory_is_shared_if_the_option_or_the_configuration_says_so() {
     let file = folder.path().join("session.json5");
     for (option, configured, expected) in [
         (SharedMemoryUse::Auto, None, false),
-        (SharedMemoryUse::Auto, Some(true), true),
-        (SharedMemoryUse::Auto, Some(false), false),
+        (SharedMemoryUse::Auto, Some("{enabled:true}"), true),
+        (SharedMemoryUse::Auto, Some("{enabled:false}"), false),
+        // zenoh's default.
+        (SharedMemoryUse::Auto, Some("{}"), true),
         (SharedMemoryUse::On, None, true),
-        (SharedMemoryUse::On, Some(false), true),
-        (SharedMemoryUse::Off, Some(true), false),
+        (SharedMemoryUse::On, Some("{enabled:false}"), true),
+        (SharedMemoryUse::Off, Some("{enabled:true}"), false),
     ] {
         let endpoint = free_endpoint();
-        if let Some(is_enabled) = configured {
+        if let Some(configured) = configured {
             let text = format!(
                 "{{mode:\"router\",listen:{{endpoints:[{endpoint:?}]}},scouting:{{multicast:{{enabled:false}}}},\
-                 transport:{{shared_memory:{{enabled:{is_enabled}}}}}}}"
+                 transport:{{shared_memory:{configured}}}}}"
             );
             std::fs::write(&file, text).unwrap();
         }
@@ -237,9 +248,20 @@ fn memory_is_shared_if_the_option_or_the_configuration_says_so() {
             config_file: configured.map(|_| file.clone()),
             ..options(&[endpoint], &[])
         });
-        let is_shared = session.chunk_memory().is_some();
+        let is_shared = session.chunk_memory().unwrap().is_some();
         assert_eq!(is_shared, expected, "{option:?} {configured:?}");
     }
+}
+
+#[test]
+fn no_memory_is_shared_when_the_first_of_several_messages_is_kept() {
+    let (session, events, _) = router(|options| {
+        options.shared_memory = SharedMemoryUse::On;
+        options.congestion = Congestion::BlockFirst;
+    });
+    assert!(session.chunk_memory().unwrap().is_none());
+    let warning = events.wait("a warning", |event| matches!(event, WireEvent::Warning(_)));
+    assert!(warning.to_string().contains("block first"), "{warning}");
 }
 
 /// The files of shared memory that a process has mapped.
@@ -276,7 +298,8 @@ fn what_a_killed_player_had_shared_is_removed_by_the_next() {
     next.wait().unwrap();
 }
 
-/// The memory ends with the session, so the end waits for what a subscriber has not read, although nothing is in a socket.
+/// The memory ends with the session, so the end waits for what a subscriber has not read, although nothing is in a
+/// socket.
 #[test]
 fn the_end_waits_until_the_messages_have_been_dropped() {
     if !may_lock() {

@@ -25,8 +25,8 @@ fn node(name: &str, endpoint: &str) -> (Session, Events) {
     })
 }
 
-/// A zenoh session with one way to all others: through the router. Between two peers a message may take a way on which the
-/// subscription is not known yet.
+/// A zenoh session with one way to all others: through the router. Between two peers a message may take a way on which
+/// the subscription is not known yet.
 fn client(endpoint: &str) -> zenoh::Session {
     network::node("\"client\"", endpoint, &[])
 }

@@ -1,4 +1,5 @@
-//! The node of a player as a whole: its parameters, its own topics and the descriptions of its types, between two sessions.
+//! The node of a player as a whole: its parameters, its own topics and the descriptions of its types, between two
+//! sessions.
 
 use std::time::Duration;
 

@@ -113,7 +113,8 @@ fn start<'a>(
     })
 }
 
-/// Plays once. An error is one of the command line, of this program or of the network; everything else is in the result.
+/// Plays once. An error is one of the command line, of this program or of the network; everything else is in the
+/// result.
 pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happened, Failure> {
     let args = setup.args;
     let mut plan = setup.plan.clone();
@@ -241,7 +242,7 @@ impl Stage<'_> {
         let topics = driven_topics(setup.bag, plan);
         let out = rest.record_inputs(out, plan, desk);
         let out = Driven::new(out, desk.clone(), topics, &args.ci.gate, start, shift);
-        let (source, reach) = source(setup.bag, plan, args.time.read_ahead, &player, network);
+        let (source, reach) = source(setup.bag, plan, args.time.read_ahead, &player, network)?;
         if let Some(ended) = wait_for_rest(setup, network, desk, &mut under_test) {
             let out = out.into_inner().into_inner();
             return Ok(Playback {

@@ -1,5 +1,5 @@
-//! [`SocketDiag`]: what the system knows of one end of a TCP connection (`NETLINK_SOCK_DIAG`). A question about one end takes
-//! microseconds, however many connections the machine has. Only Linux has it.
+//! [`SocketDiag`]: what the system knows of one end of a TCP connection (`NETLINK_SOCK_DIAG`). A question about one end
+//! takes microseconds, however many connections the machine has. Only Linux has it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -160,7 +160,8 @@ mod linux {
             socket.map(Self).map_err(|_| Unanswered)
         }
 
-        /// What the system knows of the end at `near` of the connection to `far`; `None` if there is none on this machine.
+        /// What the system knows of the end at `near` of the connection to `far`; `None` if there is none on this
+        /// machine.
         pub(in crate::wire::publish) fn ask(
             &self,
             near: SocketAddr,

@@ -52,8 +52,8 @@ struct Buffer {
 /// What the system has of a link.
 #[derive(Clone, Copy, Default, Debug)]
 struct Waiting {
-    /// The bytes that it has not sent, that the receiver has not acknowledged, or, if it is on this machine, that it has not
-    /// read.
+    /// The bytes that it has not sent, that the receiver has not acknowledged, or, if it is on this machine, that it
+    /// has not read.
     bytes: u64,
     /// The bytes that the receiver has taken since the link was opened, if the system counts them.
     taken: Option<u64>,
@@ -197,7 +197,8 @@ fn is_thread_at_work(stat: &str, kind: &str) -> bool {
     })
 }
 
-/// The bytes that each session linked to this one has not read yet. Sessions of which the system does not report it are missing.
+/// The bytes that each session linked to this one has not read yet. Sessions of which the system does not report it are
+/// missing.
 pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
     let links: Vec<_> = zenoh.info().links().wait().collect();
     let of_links = waiting(links.iter().filter_map(ends));
@@ -208,8 +209,8 @@ pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64>
     by_session(links, &of_links)
 }
 
-/// `links`: the session at the other end of each, and its ports if it is a TCP link. A link that closes may still be listed when its
-/// socket is gone: what was in its buffer has not been taken, so it must not count as empty.
+/// `links`: the session at the other end of each, and its ports if it is a TCP link. A link that closes may still be
+/// listed when its socket is gone: what was in its buffer has not been taken, so it must not count as empty.
 fn by_session(
     links: impl Iterator<Item = (String, Option<Ports>)>,
     of_links: &BTreeMap<Ports, Waiting>,
@@ -257,7 +258,8 @@ fn told(
     Ok(all)
 }
 
-/// The same from the tables of all connections, which take milliseconds to read. What the receivers have taken is not in them.
+/// The same from the tables of all connections, which take milliseconds to read. What the receivers have taken is not
+/// in them.
 fn in_tables(links: &BTreeSet<(SocketAddr, SocketAddr)>) -> BTreeMap<Ports, Waiting> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|table| fs::read_to_string(table).unwrap_or_default());

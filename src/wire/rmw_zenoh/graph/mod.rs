@@ -29,7 +29,8 @@ pub(crate) type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Via {
     Main,
-    /// The session for blocking puts. It has links of its own, so it learns of a token earlier or later than the main one.
+    /// The session for blocking puts. It has links of its own, so it learns of a token earlier or later than the main
+    /// one.
     BlockingPuts,
 }
 

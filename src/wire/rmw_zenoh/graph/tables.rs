@@ -17,8 +17,8 @@ pub(super) struct Tables {
     pub(super) is_shown: bool,
     /// The tokens of other sessions, by key, as the main zenoh session knows them.
     pub(super) tokens: HashMap<String, Token>,
-    /// The keys of the tokens that the session for blocking puts knows; `None` without such a session. A node declares a
-    /// subscription before its token. So once a session knows the token, what it puts reaches the subscription.
+    /// The keys of the tokens that the session for blocking puts knows; `None` without such a session. A node declares
+    /// a subscription before its token. So once a session knows the token, what it puts reaches the subscription.
     pub(super) at_blocking_puts: Option<HashSet<String>>,
     /// How many tokens have appeared so far.
     pub(super) appeared: u64,

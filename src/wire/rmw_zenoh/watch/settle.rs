@@ -1,10 +1,11 @@
 //! Waiting for the nodes that are there when this process joins the network.
 //!
-//! A router does not forward the tokens of one peer to another. They come over the direct links between peers, which are opened
-//! one after the other. A router with an admin space (those of `rmw_zenoh` have one) lists the peers that are linked to it. So a
-//! session first waits for links to these peers, then for their tokens.
+//! A router does not forward the tokens of one peer to another. They come over the direct links between peers, which
+//! are opened one after the other. A router with an admin space (those of `rmw_zenoh` have one) lists the peers that
+//! are linked to it. So a session first waits for links to these peers, then for their tokens.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -19,12 +20,17 @@ use crate::wire::net::now::steady;
 
 /// How often tokens are asked for while a new link cannot be used yet.
 const ASK_EVERY: Duration = Duration::from_millis(1);
-/// The longest answer of a router that is read: 4 MiB, of which a link takes some hundred bytes.
-const LONGEST_ANSWER: usize = 4 << 20;
+/// No link to a listed peer is awaited after no link has come for this long: a peer in another network cannot be
+/// reached.
+const NO_LINK_FOR: Duration = Duration::from_millis(300);
+/// The longest answer of a router that is read: 1 MiB, of which a link takes some hundred bytes.
+const LONGEST_ANSWER: usize = 1 << 20;
+/// The longest id of a zenoh session, in hexadecimal digits.
+const LONGEST_ID: usize = 32;
 
-/// Waits until this session has links to the peers that its routers know, and until their tokens have arrived, because
-/// decisions made directly afterwards (Humble or not, whether to wait for a route) need them. Ends as soon as all have answered,
-/// after `patience` at most.
+/// Waits until this session has links to the peers that its routers list, and until their tokens have arrived, because
+/// decisions made directly afterwards (Humble or not, whether to wait for a route) need them. Ends as soon as all have
+/// answered, after `patience` at most.
 pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) {
     let began = steady();
     let left = || patience.saturating_sub(steady().duration_since(began));
@@ -40,7 +46,11 @@ pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) 
                 )]
                 std::thread::sleep(ASK_EVERY);
             }
-            Answers::NobodyAsked | Answers::Some => {
+            Answers::NobodyAsked => {
+                tracing::debug!("there is no other session with liveliness tokens");
+                return;
+            }
+            Answers::Late => {
                 tracing::debug!("some sessions have not sent their liveliness tokens yet");
                 return;
             }
@@ -54,7 +64,7 @@ enum Answers {
     /// All sessions that were asked.
     All,
     /// Not all of them in time.
-    Some,
+    Late,
     /// No session was asked, as far as can be seen: zenoh reports a link a moment before it sends anything on it, and
     /// answers a query itself until then.
     NobodyAsked,
@@ -65,13 +75,20 @@ fn ask(session: &zenoh::Session, domain: u32, patience: Duration) -> Answers {
     let (alive, done) = sync_channel::<()>(0);
     let is_answered = Arc::new(AtomicBool::new(false));
     let answered = Arc::clone(&is_answered);
+    let own = session.zid().to_string();
     let get = session
         .liveliness()
         .get(format!("@ros2_lv/{domain}/**"))
         .timeout(patience)
-        .callback(move |_| {
+        .callback(move |reply| {
             _ = &alive;
-            answered.store(true, Ordering::Relaxed);
+            let is_of_other = |key: &str| key.split('/').nth(2) != Some(own.as_str());
+            if reply
+                .result()
+                .is_ok_and(|sample| is_of_other(sample.key_expr().as_str()))
+            {
+                answered.store(true, Ordering::Relaxed);
+            }
         })
         .wait();
     // Nothing is ever sent: the channel closes after the last answer.
@@ -83,7 +100,7 @@ fn ask(session: &zenoh::Session, domain: u32, patience: Duration) -> Answers {
         };
     }
     if get.is_ok() && done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-        Answers::Some
+        Answers::Late
     } else {
         // If the session is closed, there is nothing to wait for.
         Answers::All
@@ -111,49 +128,57 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
     };
     let peers = peers_of_routers(session, &left);
     let (links, changed) = &*linked;
-    let links = links.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_missing = |links: &mut BTreeSet<String>| !peers.is_subset(links);
-    // Both outcomes are fine: not every peer can be reached.
-    drop(changed.wait_timeout_while(links, left(), is_missing));
+    let mut links = links.lock().unwrap_or_else(PoisonError::into_inner);
+    while !peers.is_subset(&links) {
+        let waited = changed.wait_timeout(links, NO_LINK_FOR.min(left()));
+        let (now, ended) = waited.unwrap_or_else(PoisonError::into_inner);
+        if ended.timed_out() {
+            return;
+        }
+        links = now;
+    }
 }
 
 /// The other peers that the routers of this session say are linked to them.
 fn peers_of_routers(session: &zenoh::Session, left: impl Fn() -> Duration) -> BTreeSet<String> {
     let own = session.zid().to_string();
-    let found = Arc::new(Mutex::new(BTreeSet::new()));
+    let (alive, done) = sync_channel::<()>(0);
+    // By router: what its first answer lists.
+    let found = Arc::new(Mutex::new(BTreeMap::new()));
     for router in session.info().routers_zid().wait() {
-        let (alive, done) = sync_channel::<()>(0);
-        let told = Arc::clone(&found);
+        let (alive, told) = (alive.clone(), Arc::clone(&found));
         let get = session.get(format!("@/{router}/router")).timeout(left());
         let get = get.callback(move |reply| {
             _ = &alive;
-            let payload = reply
-                .result()
-                .ok()
-                .map(|sample| sample.payload().to_bytes());
-            let payload = payload.filter(|it| it.len() <= LONGEST_ANSWER);
-            let answer = payload.and_then(|it| serde_json::from_slice(&it).ok());
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            told.extend(answer.iter().flat_map(peers_in));
+            if let (Ok(sample), Entry::Vacant(first)) = (reply.result(), told.entry(router)) {
+                first.insert(peers_in(&sample.payload().to_bytes()));
+            }
         });
-        if get.wait().is_ok() {
-            // Nothing is ever sent: the channel closes after the last answer.
-            let _ = done.recv_timeout(left());
-        }
+        // A router that cannot be asked is as one that lists nothing.
+        drop(get.wait());
     }
+    drop(alive);
+    // Nothing is ever sent: the channel closes after the last answer.
+    let _ = done.recv_timeout(left());
     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut peers = std::mem::take(&mut *found);
-    peers.remove(&own);
-    peers
+    let listed = std::mem::take(&mut *found).into_values().flatten();
+    listed.filter(|peer| *peer != own).collect()
 }
 
-/// The peers in what a router says of itself.
-fn peers_in(answer: &Value) -> impl Iterator<Item = String> {
+/// The peers in what a router says of itself; none if it is too long.
+fn peers_in(answer: &[u8]) -> Vec<String> {
+    let answer = Some(answer).filter(|it| it.len() <= LONGEST_ANSWER);
+    let answer: Value = answer
+        .and_then(|it| serde_json::from_slice(it).ok())
+        .unwrap_or_default();
     let sessions = answer.get("sessions").and_then(Value::as_array);
-    let sessions = sessions.into_iter().flatten();
-    sessions
+    let peers = sessions.into_iter().flatten();
+    let peers = peers
         .filter(|session| session.get("whatami").and_then(Value::as_str) == Some("peer"))
-        .filter_map(|session| Some(session.get("peer")?.as_str()?.to_owned()))
+        .filter_map(|session| session.get("peer")?.as_str());
+    let peers = peers.filter(|peer| peer.len() <= LONGEST_ID);
+    peers.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -168,13 +193,15 @@ mod tests {
                 { "peer": "a", "whatami": "peer", "links": [] },
                 { "peer": "b", "whatami": "client" },
                 { "peer": 5, "whatami": "peer" },
+                { "peer": "c".repeat(LONGEST_ID + 1), "whatami": "peer" },
                 { "whatami": "peer" },
-                "c",
+                "d",
             ],
         });
-        assert_eq!(peers_in(&answer).collect::<Vec<_>>(), ["a"]);
-        for other in [serde_json::json!({}), serde_json::json!({ "sessions": 5 })] {
-            assert_eq!(peers_in(&other).count(), 0);
+        assert_eq!(peers_in(answer.to_string().as_bytes()), ["a"]);
+        let too_long = " ".repeat(LONGEST_ANSWER) + &answer.to_string();
+        for other in ["", "{}", "{\"sessions\":5}", "[", &too_long] {
+            assert!(peers_in(other.as_bytes()).is_empty(), "{}", other.len());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! [`Attached`]: a player elsewhere behind an ordinary [`Transport`], as a screen needs it. It passes on commands as calls
-//! of services, and asks again and again what the player is doing.
+//! [`Attached`]: a player elsewhere behind an ordinary [`Transport`], as a screen needs it. It passes on commands as
+//! calls of services, and asks again and again what the player is doing.
 //!
 //! The player tells times of its clock; here all times are log time.
 
@@ -218,8 +218,8 @@ impl<'a> Attached<'a> {
         Ok(landed)
     }
 
-    /// The request for [`Attached::play_from`]. `None` if there is none: a zero means "not given" in its fields, and a time
-    /// outside the recording, or a stop behind the start, is refused.
+    /// The request for [`Attached::play_from`]. `None` if there is none: a zero means "not given" in its fields, and a
+    /// time outside the recording, or a stop behind the start, is refused.
     fn play_request(
         &self,
         from: Time<Ros>,

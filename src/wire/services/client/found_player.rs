@@ -17,8 +17,8 @@ use crate::wire::session::Session;
 
 /// How long routers have to tell what they know.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How long all sessions have to tell which players they know: one of several would be taken for the only one if others were
-/// still to come. A session that does not answer, because its process was stopped, is waited for so long.
+/// How long all sessions have to tell which players they know: one of several would be taken for the only one if others
+/// were still to come. A session that does not answer, because its process was stopped, is waited for so long.
 const ALL_PATIENCE: Duration = Duration::from_millis(500);
 /// How many names are taken from them.
 const MOST_NAMES: usize = 1000;
@@ -44,8 +44,8 @@ impl Session {
         graph.players()
     }
 
-    /// The full names of the players that routers know, sorted; also of those to which this session has no link, because
-    /// their process does not run or there is no way to it.
+    /// The full names of the players that routers know, sorted; also of those to which this session has no link,
+    /// because their process does not run or there is no way to it.
     pub fn players_of_routers(&self) -> Vec<String> {
         let domain = self.node.token.domain;
         let dds_type = dds_type(IsPaused::TYPE).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! Calling services: `caller.rs` calls any of them, `player.rs` and `timeline.rs` those of a player. `attached.rs` makes them
-//! look like a player in this process: `pass_on.rs` passes its commands on, `observe.rs` asks what it is doing.
+//! Calling services: `caller.rs` calls any of them, `player.rs` and `timeline.rs` those of a player. `attached.rs`
+//! makes them look like a player in this process: `pass_on.rs` passes its commands on, `observe.rs` asks what it is
+//! doing.
 
 pub(crate) mod attached;
 pub(crate) mod caller;

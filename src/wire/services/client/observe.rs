@@ -86,7 +86,8 @@ impl Attached<'_> {
         }
     }
 
-    /// Asks what the player is doing; returns the clock that it follows, which may have no name, and whether that stands.
+    /// Asks what the player is doing; returns the clock that it follows, which may have no name, and whether that
+    /// stands.
     pub(super) fn refresh(&self) -> Result<(String, bool), RequestError> {
         let asked_at = self.elsewhere.now();
         let status = self.client.status()?;

@@ -19,7 +19,8 @@ const WAITING: usize = 256;
 
 impl Attached<'_> {
     /// Passes on commands until `until` is disconnected. Commands that wait then have 300 ms, all together, or what
-    /// [`Attached::leave_within`] has set; after that they are refused. `failed` gets the reasons of those that were refused or not answered.
+    /// [`Attached::leave_within`] has set; after that they are refused. `failed` gets the reasons of those that were
+    /// refused or not answered.
     ///
     /// A command that is not answered may be carried out all the same. Those that wait meanwhile are refused, and so is
     /// every command while [`Attached::observe`] finds that the player does not answer ([`RequestError::Silent`]).
@@ -35,8 +36,8 @@ impl Attached<'_> {
         }
     }
 
-    /// From now on all calls have this long, together, except for those that are under way: these end after the timeout of
-    /// the client. To be called at the end.
+    /// From now on all calls have this long, together, except for those that are under way: these end after the timeout
+    /// of the client. To be called at the end.
     pub fn leave_within(&self, patience: Duration) {
         self.client.end_within(patience);
     }
@@ -113,8 +114,8 @@ impl<'a> Waiting<'a> {
         if is_jump && outcome.is_ok() {
             self.attached.known().seeks += 1;
         }
-        // What the player does now belongs to the answer; if it is not known, what was known before. A command may take long
-        // although the player answers.
+        // What the player does now belongs to the answer; if it is not known, what was known before. A command may take
+        // long although the player answers.
         let known = self.attached.refresh();
         if known.is_err_and(|error| error.is_silence()) {
             self.fill();

@@ -192,8 +192,8 @@ impl<'a> PlayerClient<'a> {
     }
 
     /// Whether a call failed because the player has left the network, to which there is a connection. What a lost
-    /// connection had announced can be gone before the loss is known, so this looks for `patience`, and a player that is
-    /// back meanwhile has not left.
+    /// connection had announced can be gone before the loss is known, so this looks for `patience`, and a player that
+    /// is back meanwhile has not left.
     pub fn has_left(&self, error: &RequestError, patience: Duration) -> bool {
         if !error.is_gone() {
             return false;

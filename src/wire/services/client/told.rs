@@ -22,8 +22,8 @@ pub(super) struct Known {
     status: Status,
     /// When the player was asked for it.
     asked_at: Time<Steady>,
-    /// The seeks that were passed on or replaced. The player counts those of all its clients; this is the number of those of this
-    /// program.
+    /// The seeks that were passed on or replaced. The player counts those of all its clients; this is the number of
+    /// those of this program.
     pub(super) seeks: u64,
 }
 
@@ -56,8 +56,8 @@ impl Known {
     }
 }
 
-/// The status at the instant `at`; `None` if it contains a state or a time that is none. A position that is close to the
-/// one that follows from the status `before` is not corrected, so that it does not jitter.
+/// The status at the instant `at`; `None` if it contains a state or a time that is none. A position that is close to
+/// the one that follows from the status `before` is not corrected, so that it does not jitter.
 pub(super) fn told(
     status: &PlayerStatus,
     shift: Duration,

@@ -104,7 +104,8 @@ pub struct PlayerStatus {
 /// A rate.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PaceRequest {
-    /// Seconds of log time per second of wall time, from 0.001 to 1000, negative backwards; infinite: as fast as possible.
+    /// Seconds of log time per second of wall time, from 0.001 to 1000, negative backwards; infinite: as fast as
+    /// possible.
     pub rate: f64,
 }
 

@@ -1,5 +1,5 @@
-//! Requests and responses, one file for each family of services, and the messages of a node's own topics: each layout is
-//! written once, for both directions.
+//! Requests and responses, one file for each family of services, and the messages of a node's own topics: each layout
+//! is written once, for both directions.
 
 pub mod bagplay;
 pub mod cdr;

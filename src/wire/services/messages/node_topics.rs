@@ -9,8 +9,8 @@ use super::service::Stamp;
 pub trait OwnMessage: Serialize {
     /// `package/msg/Name`.
     const TYPE: &'static str;
-    /// The definition, and those of all types that it refers to, as in the schema of a recording. The type hash is computed
-    /// from it.
+    /// The definition, and those of all types that it refers to, as in the schema of a recording. The type hash is
+    /// computed from it.
     const DEFINITION: &'static str;
 }
 

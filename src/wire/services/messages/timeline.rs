@@ -83,8 +83,8 @@ pub struct TimelineTopic {
     pub type_name: String,
     /// The encoding of the type's recorded definition, such as `ros2msg`; empty if there is none.
     pub schema_encoding: String,
-    /// The recorded definition; empty if there is none, if it is longer than [`MAX_SCHEMA_BYTES`], or if it and those of the
-    /// topics before it are longer than [`MAX_SCHEMA_BYTES_OF_ALL`].
+    /// The recorded definition; empty if there is none, if it is longer than [`MAX_SCHEMA_BYTES`], or if it and those
+    /// of the topics before it are longer than [`MAX_SCHEMA_BYTES_OF_ALL`].
     pub schema: Vec<u8>,
     /// The encoding of its messages, such as `cdr`.
     pub encoding: String,
@@ -141,7 +141,8 @@ pub struct MessageRequest {
 /// A message as text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct MessageText {
-    /// Whether the message was found. If not, and [`MessageText::message`] is empty, there is none at or before the time.
+    /// Whether the message was found. If not, and [`MessageText::message`] is empty, there is none at or before the
+    /// time.
     pub is_found: bool,
     /// Why it was not found, although there may be one.
     pub message: String,

@@ -51,8 +51,8 @@ pub(crate) enum Told {
     },
 }
 
-/// Takes what the node's own topics are to publish, also before there is a node. Never blocks; if a thousand messages wait,
-/// further ones are dropped.
+/// Takes what the node's own topics are to publish, also before there is a node. Never blocks; if a thousand messages
+/// wait, further ones are dropped.
 #[derive(Clone, Debug)]
 pub struct NodeFeed {
     told: Sender<Told>,
@@ -95,8 +95,8 @@ pub struct PlayedFile {
 
 /// Tells when forward playback comes from one file of a recording to the next.
 ///
-/// Messages of two files may overlap in time; each crossing is told once. Playing on crosses all files in between, also if
-/// they have no message to play. A jump goes from the file before to the one where it lands, if that comes later; a
+/// Messages of two files may overlap in time; each crossing is told once. Playing on crosses all files in between, also
+/// if they have no message to play. A jump goes from the file before to the one where it lands, if that comes later; a
 /// jump back is not told.
 #[derive(Debug)]
 pub struct SplitWatch {

@@ -247,8 +247,8 @@ impl Parameters {
         self.0.contains_key(name)
     }
 
-    /// The command that sets a parameter, `None` if it has the value already and nothing else is possible; `Err` has the
-    /// reason why it cannot be set. `refusal` says why playback cannot be driven, if it cannot.
+    /// The command that sets a parameter, `None` if it has the value already and nothing else is possible; `Err` has
+    /// the reason why it cannot be set. `refusal` says why playback cannot be driven, if it cannot.
     pub(crate) fn set(
         &self,
         parameter: &Parameter,

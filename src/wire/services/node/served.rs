@@ -35,8 +35,8 @@ pub struct NodeDescription {
     pub types: Vec<Schema>,
 }
 
-/// A whole node, as long as this exists: the parameter services, `~/get_type_description`, `/parameter_events`, `/rosout` and
-/// `events/read_split`.
+/// A whole node, as long as this exists: the parameter services, `~/get_type_description`, `/parameter_events`,
+/// `/rosout` and `events/read_split`.
 #[derive(Debug)]
 pub struct ServedNode {
     // The topics go first: they publish what was told last.
@@ -45,8 +45,8 @@ pub struct ServedNode {
 }
 
 impl Session {
-    /// Makes this session a whole ROS node with the player behind `transport`, whose parameters `rate`, `paused` and `loop` can
-    /// be set. What `feed` was given is published, also from before this call.
+    /// Makes this session a whole ROS node with the player behind `transport`, whose parameters `rate`, `paused` and
+    /// `loop` can be set. What `feed` was given is published, also from before this call.
     pub fn serve_node(
         &self,
         transport: &Transport,

@@ -1,7 +1,7 @@
 //! [`Engine`]: the thread `services`, which answers the calls of all services of a node.
 //!
-//! The calls of one client are answered in the order in which they came. A call for which the player needs time, such as
-//! a burst, holds up neither other clients nor the player: its response is sent when the player has answered.
+//! The calls of one client are answered in the order in which they came. A call for which the player needs time, such
+//! as a burst, holds up neither other clients nor the player: its response is sent when the player has answered.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};

@@ -66,8 +66,8 @@ impl Playback {
         }
     }
 
-    /// Resumes playback at the time of the request, a time of this machine's system clock: the node follows no clock. It is
-    /// converted once: a system clock that is set later does not move the start.
+    /// Resumes playback at the time of the request, a time of this machine's system clock: the node follows no clock.
+    /// It is converted once: a system clock that is set later does not move the start.
     fn resume(&self, request: &ResumeRequest) -> Reaction<Verdict> {
         let code = |return_code, error: &str| {
             Reaction::Respond(Verdict {
@@ -212,8 +212,8 @@ fn rate(status: Status) -> f64 {
     }
 }
 
-/// What [`Play`] requests. Without limits, the range is played from one edge to the other. If both limits are given, the
-/// earlier one counts. `None` if a field is invalid, or if nothing lies between start and limit.
+/// What [`Play`] requests. Without limits, the range is played from one edge to the other. If both limits are given,
+/// the earlier one counts. `None` if a field is invalid, or if nothing lies between start and limit.
 fn play_from(
     request: &PlayRequest,
     status: &Status,

@@ -60,8 +60,8 @@ pub struct PlayerServices {
 }
 
 impl PlayerServices {
-    /// Call this when the run is over. If a client has asked for the status in the last half second, this waits for 300 ms,
-    /// so that clients that ask at least every 200 ms learn the end.
+    /// Call this when the run is over. If a client has asked for the status in the last half second, this waits for 300
+    /// ms, so that clients that ask at least every 200 ms learn the end.
     pub fn tell_end(&self) {
         let now = self.playback.transport.now();
         let asked = self.playback.asked.get();
@@ -77,8 +77,8 @@ impl PlayerServices {
 }
 
 impl Session {
-    /// Offers the services of a `rosbag2_player`, and those of `bagplay_interfaces`, below this node's name, for the player
-    /// behind `transport`.
+    /// Offers the services of a `rosbag2_player`, and those of `bagplay_interfaces`, below this node's name, for the
+    /// player behind `transport`.
     pub fn serve_player(
         &self,
         transport: &Transport,

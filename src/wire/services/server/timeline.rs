@@ -104,8 +104,8 @@ impl fmt::Debug for ServedTimeline {
 }
 
 impl Session {
-    /// Offers the services that a screen elsewhere needs, below this node's name. Searches for messages have a thread of
-    /// their own, so that a slow one holds up nothing else.
+    /// Offers the services that a screen elsewhere needs, below this node's name. Searches for messages have a thread
+    /// of their own, so that a slow one holds up nothing else.
     pub fn serve_timeline(
         &self,
         transport: &Transport,
