@@ -1,7 +1,7 @@
 //! Records what all other nodes publish, until its standard input is closed; then it prints what it has received.
 //!
-//! `cargo run --example record_outputs -- out.mcap`. The address of the router, if it is not on this machine, is the second
-//! argument. Messages have the time of `/clock`, or that of the machine as long as nobody publishes one.
+//! `cargo run --example record_outputs -- out.mcap`. The address of the router, if it is not on this machine, is the
+//! second argument. Messages have the time of `/clock`, or that of the machine as long as nobody publishes one.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 

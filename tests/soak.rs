@@ -2,8 +2,8 @@
 //!
 //! It is a process of its own, so that its memory can be measured. It runs for ten seconds by default; CI sets
 //! `BAGPLAY_SOAK_SECONDS` to 60. Recording, read-ahead and thread are the real ones. The network is left out, so that
-//! every call of the output is seen in order. Each generation is compared with a plain walk from its landing: no message
-//! may be missing or repeated.
+//! every call of the output is seen in order. Each generation is compared with a plain walk from its landing: no
+//! message may be missing or repeated.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 

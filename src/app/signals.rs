@@ -37,8 +37,8 @@ pub(crate) fn asked() -> Option<Exit> {
     FIRST.get().copied()
 }
 
-/// The exit code of a process that would end with `exit`. If there was a second signal, that decides, even if the program
-/// ends by itself while the terminal is being restored.
+/// The exit code of a process that would end with `exit`. If there was a second signal, that decides, even if the
+/// program ends by itself while the terminal is being restored.
 pub(crate) fn decide(exit: Exit) -> Exit {
     AT_ONCE.get().copied().unwrap_or(exit)
 }
@@ -114,9 +114,9 @@ fn stop() {
     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
 }
 
-/// A stop of this process that has been requested and is not carried out yet. A SIGCONT that arrives before that cancels it,
-/// because the system then discards pending stop signals. Otherwise a shell that continues the job just before it stops
-/// would wait for a stopped process.
+/// A stop of this process that has been requested and is not carried out yet. A SIGCONT that arrives before that
+/// cancels it, because the system then discards pending stop signals. Otherwise a shell that continues the job just
+/// before it stops would wait for a stopped process.
 #[cfg(feature = "tui")]
 #[must_use]
 pub(crate) struct PendingStop(SigSet);

@@ -211,8 +211,8 @@ impl Core {
             .retain(|known| !Arc::ptr_eq(known, handler));
     }
 
-    /// Makes a change and, up to the limit, the changes that are queued. If a thread runs handlers now, that thread makes
-    /// them.
+    /// Makes a change and, up to the limit, the changes that are queued. If a thread runs handlers now, that thread
+    /// makes them.
     pub(crate) fn change(self: &Arc<Self>, change: Change, limit: DeliveryLimit) {
         let mut state = self.lock();
         state.queue(change);
@@ -330,12 +330,12 @@ impl Core {
         }
     }
 
-    /// Makes the change visible to readers. Wakes the waiters that are due, then those that have to check again. After a
-    /// step forward that is none of the others, after a correction of extrapolated time at most the one that waits for
-    /// the nearest time, and after any other change all of them.
+    /// Makes the change visible to readers. Wakes the waiters that are due, then those that have to check again. After
+    /// a step forward that is none of the others, after a correction of extrapolated time at most the one that waits
+    /// for the nearest time, and after any other change all of them.
     fn show(&self, effect: &Effect, state: &mut CoreState) {
         self.shown.write(|| {
-            // Compared again, as a thread may have read a later time since the commit. No thread can read during the write.
+            // Compared again: a thread may have read a later time since the commit. None can read during the write.
             if let Some(direction) = effect.continues {
                 let shown = effect.motion_before.at(&self.wall);
                 state.time.motion = state.time.motion.not_behind(shown, direction);

@@ -181,8 +181,8 @@ impl<K: Kind> Clock<K> {
     /// ```
     ///
     /// # Errors
-    /// A change of the source, a shutdown of the clock, and a call in a jump handler of the same source end the sleep; a
-    /// jump, a cancellation and a time limit do so if `options` say so. [`SleepError`] tells which it was.
+    /// A change of the source, a shutdown of the clock, and a call in a jump handler of the same source end the sleep;
+    /// a jump, a cancellation and a time limit do so if `options` say so. [`SleepError`] tells which it was.
     pub fn sleep_until(
         &self,
         target: Time<K>,
@@ -203,9 +203,9 @@ impl<K: Kind> Clock<K> {
     ///
     /// # What a handler may do
     /// Handlers run on the thread that moves the time, one after another, in the order of registration. To them the
-    /// clock first shows the time before the jump, then the time after it. While the handlers of a backward jump or of a
-    /// change of source run, [`Clock::now`], sleeps and the methods of timers wait in other threads; [`Clock::try_now`]
-    /// and cancellations do not. So these rules apply:
+    /// clock first shows the time before the jump, then the time after it. While the handlers of a backward jump or of
+    /// a change of source run, [`Clock::now`], sleeps and the methods of timers wait in other threads;
+    /// [`Clock::try_now`] and cancellations do not. So these rules apply:
     ///
     /// - A caller that asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
     /// - A handler does not wait for a thread that asks this clock for the time.

@@ -85,8 +85,8 @@ impl TestClock {
     }
 
     /// Moves all clocks forward by `span`; the ROS clock only if it is active and not paused. A ROS clock that is
-    /// extrapolated moves by itself and is not set. Does nothing if the span is negative: [`TestClock::rewind`] sets the
-    /// time back.
+    /// extrapolated moves by itself and is not set. Does nothing if the span is negative: [`TestClock::rewind`] sets
+    /// the time back.
     pub fn advance(&self, span: Duration) {
         let span = span.max(Duration::ZERO);
         let ros = self.ros();
@@ -115,8 +115,8 @@ impl TestClock {
         self.is_paused.store(false, Ordering::SeqCst);
     }
 
-    /// Moves the machine's own clocks forward, while the source feeds nothing. Does nothing if the span is negative; a clock
-    /// that reaches [`Time::MAX`] stops there.
+    /// Moves the machine's own clocks forward, while the source feeds nothing. Does nothing if the span is negative; a
+    /// clock that reaches [`Time::MAX`] stops there.
     pub fn pass(&self, span: Duration) {
         self.manual.pass(span.max(Duration::ZERO));
     }

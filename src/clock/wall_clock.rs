@@ -1,7 +1,8 @@
 //! [`Wall`]: the clocks of the machine. No other file of the module `clock` reads them.
 //!
-//! Each [`Clock`](super::handle::Clock) has a wall. System and steady clocks show its time, and so do ROS clocks while no
-//! source is active. The wall of a [`TestClock`](super::test_clock::TestClock) is moved by hand and notifies its clocks.
+//! Each [`Clock`](super::handle::Clock) has a wall. System and steady clocks show its time, and so do ROS clocks while
+//! no source is active. The wall of a [`TestClock`](super::test_clock::TestClock) is moved by hand and notifies its
+//! clocks.
 
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -39,8 +40,8 @@ pub(crate) struct Manual {
 }
 
 impl Wall {
-    /// The steady clock: never earlier than a previous result. Counts from the boot of the machine if the system provides
-    /// that.
+    /// The steady clock: never earlier than a previous result. Counts from the boot of the machine if the system
+    /// provides that.
     pub(crate) fn steady(&self) -> Time<Steady> {
         match self {
             Self::Machine => since_boot(),

@@ -48,8 +48,8 @@ impl MessageFinder {
         Self { bag, decoder: None }
     }
 
-    /// The last message of a topic at or before a time. It is read from the recording, which may take long: `is_wanted` is
-    /// called before each chunk, and `false` ends the search without a message.
+    /// The last message of a topic at or before a time. It is read from the recording, which may take long: `is_wanted`
+    /// is called before each chunk, and `false` ends the search without a message.
     pub fn find(
         &mut self,
         topic: TopicId,

@@ -2,10 +2,10 @@
 //!
 //! [`decode_message`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages; a
 //! [`MessageFinder`] finds them in a bag. ROS messages are decoded with their recorded definition, JSON as it is;
-//! everything else is shown as bytes. A [`FieldReader`] reads the values that a [`ValuePath`] names. A [`PairWalk`] compares
-//! two messages field by field, under [`FieldRules`]. Payloads and definitions are not trusted: work and output are limited by
-//! [`Limits`], every declared length is compared with the bytes that are left, and no text contains characters that a
-//! terminal would interpret.
+//! everything else is shown as bytes. A [`FieldReader`] reads the values that a [`ValuePath`] names. A [`PairWalk`]
+//! compares two messages field by field, under [`FieldRules`]. Payloads and definitions are not trusted: work and
+//! output are limited by [`Limits`], every declared length is compared with the bytes that are left, and no text
+//! contains characters that a terminal would interpret.
 
 mod decoded;
 mod decoder;

@@ -20,14 +20,14 @@ pub enum Pace {
     Follow,
 }
 
-/// A command. Times outside the range are clamped to it or extend it, as stated for each command. While another clock is
-/// followed ([`Pace::Follow`]), commands that would move or hold playback are refused.
+/// A command. Times outside the range are clamped to it or extend it, as stated for each command. While another clock
+/// is followed ([`Pace::Follow`]), commands that would move or hold playback are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Play; at the end of the range, from its start again.
     Play,
-    /// Play at this instant of [`Transport::now`](super::Transport::now), as [`Command::Play`] does then. A command that
-    /// plays, pauses or steps before that instant replaces it.
+    /// Play at this instant of [`Transport::now`](super::Transport::now), as [`Command::Play`] does then. A command
+    /// that plays, pauses or steps before that instant replaces it.
     PlayAt(Time<Steady>),
     /// Jump to `from`, as [`Command::Seek`] does, and play from there, up to `until` if it is given, as
     /// [`Command::PlayUntil`] does. Refused unless playback is paused or at its end.
@@ -53,8 +53,8 @@ pub enum Command {
     /// many before the last one published, and publish it. Messages of muted topics do not count. While
     /// [`Gate::Path`](super::level::gates::Gate::Path) is closed, steps are refused.
     Step(i64),
-    /// Publish that many of the next messages at once, while paused; refused while playing, and otherwise under the same
-    /// condition as [`Command::Step`].
+    /// Publish that many of the next messages at once, while paused; refused while playing, and otherwise under the
+    /// same condition as [`Command::Step`].
     Burst(u64),
     /// Pause, and publish all messages up to and including the nth next message of a topic in the direction of
     /// play, or its last one if there are fewer. If there is none, nothing is published. Negative: jump to the
@@ -65,16 +65,16 @@ pub enum Command {
     PlayUntil(Time<Ros>),
     /// Play for a span of log time, then pause.
     PlayFor(Duration),
-    /// Change the range that is played and, if it is given, what happens at the exit edge, in one step. A position outside
-    /// is clamped into it. An A–B loop ends.
+    /// Change the range that is played and, if it is given, what happens at the exit edge, in one step. A position
+    /// outside is clamped into it. An A–B loop ends.
     SetRange(TimeRange, Option<AtEnd>),
     /// Change what happens at the exit edge of the range. An A–B loop goes on.
     SetAtEnd(AtEnd),
     /// Begin an A–B loop: play only this range, again and again; a position outside is clamped into it. It replaces an
     /// A–B loop that there is. If a lap takes no time and has no message, playback pauses at its end.
     SetLoop(TimeRange),
-    /// End the A–B loop, if there is one: from here on the range is played again. If the position is outside of the range,
-    /// this is extended to that edge of the recording.
+    /// End the A–B loop, if there is one: from here on the range is played again. If the position is outside of the
+    /// range, this is extended to that edge of the recording.
     EndLoop,
     /// Stop publishing a topic. Its messages are still processed, so position and clock do not change.
     Mute(TopicId),

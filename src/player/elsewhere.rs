@@ -20,7 +20,8 @@ pub struct Elsewhere {
     tally: Tally,
 }
 
-/// A command that is to be passed on. If it is dropped without an answer, its sender learns that the player has stopped.
+/// A command that is to be passed on. If it is dropped without an answer, its sender learns that the player has
+/// stopped.
 #[derive(Debug)]
 pub struct Asked {
     /// The command.

@@ -13,14 +13,14 @@ use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 pub struct ClockOptions {
     /// On a fixed grid of wall instants with this period.
     pub period: Option<Duration>,
-    /// At each multiple of these spans of log time, counted from where playing starts: in order with the messages, before
-    /// those of the same time, at any pace. If the output holds playback at each of them, timers of its subscribers fire
-    /// exactly.
+    /// At each multiple of these spans of log time, counted from where playing starts: in order with the messages,
+    /// before those of the same time, at any pace. If the output holds playback at each of them, timers of its
+    /// subscribers fire exactly.
     pub steps: Vec<Duration>,
     /// Directly before each message of these topics, with the time at which the message is played.
     pub before: Before,
-    /// Added to log time to get the time of the clock: to every value sent, so that `/clock` can start at another time than the
-    /// recording. Of a clock that is followed, how much later it is than log time.
+    /// Added to log time to get the time of the clock: to every value sent, so that `/clock` can start at another time
+    /// than the recording. Of a clock that is followed, how much later it is than log time.
     pub shift: Duration,
 }
 
@@ -92,8 +92,9 @@ pub struct Options {
     pub recording: TimeRange,
     /// What is played at the start.
     pub played: PlayedRange,
-    /// Where playing starts, clamped into the range: also where it starts again when [`Command::Play`](super::Command::Play)
-    /// comes at the exit edge. `None`: at the edge of the range from which it plays.
+    /// Where playing starts, clamped into the range: also where it starts again when
+    /// [`Command::Play`](super::Command::Play) comes at the exit edge. `None`: at the edge of the range from which it
+    /// plays.
     pub start: Option<Time<Ros>>,
     /// How fast to play.
     pub pace: Pace,

@@ -73,7 +73,8 @@ pub enum Refusal {
     /// There are no messages to step to, or whose times [`Pace::Max`](super::Pace::Max) could show.
     #[error("a clock without messages has no steps and no fastest rate")]
     NoMessages,
-    /// Playback follows another clock ([`Pace::Follow`](super::Pace::Follow)), whose position, rate, pauses and jumps are its own.
+    /// Playback follows another clock ([`Pace::Follow`](super::Pace::Follow)), whose position, rate, pauses and jumps
+    /// are its own.
     #[error("playback follows another clock, which alone moves it")]
     Following,
 }

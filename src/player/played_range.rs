@@ -40,8 +40,8 @@ impl PlayedRange {
         }
     }
 
-    /// What is played from `here` on once an A–B loop has ended. If `here` is outside of the range, this has been extended
-    /// to that edge of `recording`.
+    /// What is played from `here` on once an A–B loop has ended. If `here` is outside of the range, this has been
+    /// extended to that edge of `recording`.
     #[must_use]
     pub fn without_loop(self, here: Time<Ros>, recording: TimeRange) -> Self {
         let (start, stop) = (self.range.start(), self.range.stop());

@@ -211,8 +211,8 @@ impl Transport {
         &self.gates
     }
 
-    /// The latest status; `None` before [`Player::start`](super::Player::start). While a send blocks, the status shows the
-    /// position at which it began to block; without a schedule, it may be up to 31 messages behind.
+    /// The latest status; `None` before [`Player::start`](super::Player::start). While a send blocks, the status shows
+    /// the position at which it began to block; without a schedule, it may be up to 31 messages behind.
     pub fn status(&self) -> Option<Status> {
         let status = *self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let since = Time::from_nanos(self.busy_since.load(Ordering::Relaxed));

@@ -1,5 +1,5 @@
-//! [`Qos::write_offers`]: the text of `offered_qos_profiles` of a channel, as rosbag2 writes it from Jazzy on (words in place of
-//! the integers of the middleware). `qos.rs` reads both forms.
+//! [`Qos::write_offers`]: the text of `offered_qos_profiles` of a channel, as rosbag2 writes it from Jazzy on (words in
+//! place of the integers of the middleware). `qos.rs` reads both forms.
 
 use serde::Serialize;
 

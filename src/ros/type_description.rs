@@ -71,8 +71,8 @@ impl TypeDescription {
     }
 }
 
-/// The texts of the definitions in a `ros2msg` schema, by the names of their types: first the type itself, then all that are
-/// defined besides, whether or not it refers to them.
+/// The texts of the definitions in a `ros2msg` schema, by the names of their types: first the type itself, then all
+/// that are defined besides, whether or not it refers to them.
 pub fn definition_texts(name: &str, text: &[u8]) -> Result<Vec<(String, String)>, SchemaError> {
     let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
     let (root, others) = sections(text)?;

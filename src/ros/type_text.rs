@@ -1,4 +1,5 @@
-//! [`TypeDescription::definition`]: the `ros2msg` text of a type from its description, and from the texts of its definitions.
+//! [`TypeDescription::definition`]: the `ros2msg` text of a type from its description, and from the texts of its
+//! definitions.
 
 use std::fmt::Write;
 
@@ -10,9 +11,9 @@ const RULE: &str =
     "================================================================================";
 
 impl TypeDescription {
-    /// The text with which a schema of this type begins and continues: its own definition, then those that it refers to. Of
-    /// constants, comments and default values a description knows nothing. `None` if a field has a type that definitions cannot
-    /// express.
+    /// The text with which a schema of this type begins and continues: its own definition, then those that it refers
+    /// to. Of constants, comments and default values a description knows nothing. `None` if a field has a type that
+    /// definitions cannot express.
     pub fn definition(&self) -> Option<String> {
         let text = |one: &IndividualTypeDescription| Some((one.type_name.clone(), fields(one)?));
         let root = text(&self.type_description)?;
@@ -22,7 +23,8 @@ impl TypeDescription {
     }
 }
 
-/// The text of a schema from the texts of its definitions, by the names of their types; that of the type itself is the first.
+/// The text of a schema from the texts of its definitions, by the names of their types; that of the type itself is the
+/// first.
 pub fn join_definitions(texts: &[(String, String)]) -> String {
     let mut joined = String::new();
     for (index, (name, text)) in texts.iter().enumerate() {

@@ -100,7 +100,8 @@ impl Segment {
         }
     }
 
-    /// The segment with a generation and a motion that another process reports. A position outside of the range is clamped.
+    /// The segment with a generation and a motion that another process reports. A position outside of the range is
+    /// clamped.
     #[must_use]
     pub fn told(self, generation: u64, motion: Motion) -> Self {
         let clamp = |time| self.range.clamp(time);

@@ -1,4 +1,5 @@
-//! [`When`] and [`WhenRange`]: times in a recording as a person writes them, absolute or relative to it; [`parse_span`].
+//! [`When`] and [`WhenRange`]: times in a recording as a person writes them, absolute or relative to it;
+//! [`parse_span`].
 //!
 //! Used for the flags of the command line and for windows in files of expectations. A date without an offset is local
 //! time: then the time zone of the system is looked up.

@@ -248,8 +248,8 @@ impl Screen {
             Effect::Command(command) => self.outbox.push(command),
             Effect::Outline(range) => self.lookup.outline(range),
             Effect::Redraw => self.terminal.invalidate(),
-            // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like
-            // any other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.
+            // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like any
+            // other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.
             Effect::Suspend => {
                 if has_shell() {
                     self.terminal.restore();

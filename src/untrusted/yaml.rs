@@ -1,8 +1,8 @@
 //! [`read`]: parses YAML from untrusted files, under limits. [`write`]: YAML that any parser reads back.
 //!
-//! Reading is used for the `metadata.yaml` of a rosbag2 directory, for recorded QoS profiles and for QoS overrides. A text that is
-//! too long is refused before it is parsed. Aliases that multiply, deep nesting and huge numbers of nodes are refused
-//! during parsing, after bounded time and memory.
+//! Reading is used for the `metadata.yaml` of a rosbag2 directory, for recorded QoS profiles and for QoS overrides. A
+//! text that is too long is refused before it is parsed. Aliases that multiply, deep nesting and huge numbers of nodes
+//! are refused during parsing, after bounded time and memory.
 
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};

@@ -98,6 +98,8 @@ const ONLY_IN: [(&str, &str); 7] = [
     ("anyhow", "main"),
 ];
 const LONGEST: usize = 400;
+/// The most columns of a line of a comment; rows of tables may be wider.
+const WIDEST: usize = 120;
 /// How many files and folders a folder of a room may have.
 const MOST_ENTRIES: usize = 12;
 
@@ -309,6 +311,28 @@ fn no_file_is_longer_than_the_limit() {
         named.is_empty(),
         "over {LONGEST} lines without tests:\n{}",
         named.join("\n")
+    );
+}
+
+#[test]
+fn comments_are_wrapped() {
+    let is_comment = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("//") && !line.trim_start_matches(['/', '!', ' ']).starts_with('|')
+    };
+    let wide: Vec<_> = sources()
+        .into_iter()
+        .flat_map(|(path, _, lines)| {
+            let wide = |line: &&String| is_comment(line) && line.chars().count() > WIDEST;
+            let wide: Vec<String> = lines.iter().filter(wide).cloned().collect();
+            wide.into_iter()
+                .map(move |line| format!("{}: {line}", path.to_string_lossy()))
+        })
+        .collect();
+    assert!(
+        wide.is_empty(),
+        "comments over {WIDEST} columns:\n{}",
+        wide.join("\n")
     );
 }
 

@@ -275,8 +275,8 @@ fn draw(
             match request {
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
-                // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was only
-                // pressed twice.
+                // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
+                // only pressed twice.
                 ScreenRequest::Quit if host.is_late() => {
                     tui::restore_for_good();
                     host.finish_marks(PATIENCE);
@@ -308,8 +308,8 @@ fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
     let is_asked = job == Job::Stop && jobs.is_to_stop();
     if is_asked && tui::has_shell() {
         screen.restore_terminal();
-        // The parent stops as well. By now the shell may have taken the terminal and given it back. A SIGCONT from before
-        // the request is seen within [`A_MOMENT`]; a later one cancels the request.
+        // The parent stops as well. By now the shell may have taken the terminal and given it back. A SIGCONT from
+        // before the request is seen within [`A_MOMENT`]; a later one cancels the request.
         let is_late = !tui::is_in_foreground();
         let stop = PendingStop::request();
         let _ = jobs.told.recv_timeout(A_MOMENT);
@@ -345,8 +345,8 @@ fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
     }
 }
 
-/// If a terminal is closed, a signal arrives at about the time when drawing fails. If both happen, the signal decides the
-/// exit code.
+/// If a terminal is closed, a signal arrives at about the time when drawing fails. If both happen, the signal decides
+/// the exit code.
 fn has_gone(host: &mut dyn Host, error: anyhow::Error) -> anyhow::Result<()> {
     if !host.is_ending() {
         let signal = host.signals().recv_timeout(SOON);

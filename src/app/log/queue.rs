@@ -71,8 +71,8 @@ impl LogQueue {
         self.queue.changed.notify_all();
     }
 
-    /// Waits until all lines queued so far are written. Gives up when no line was written for `timeout`, and at once if an
-    /// earlier call gave up and nothing was written since. Returns whether everything was written.
+    /// Waits until all lines queued so far are written. Gives up when no line was written for `timeout`, and at once if
+    /// an earlier call gave up and nothing was written since. Returns whether everything was written.
     pub(crate) fn flush(&self, timeout: Duration) -> bool {
         let mut state = self.queue.state();
         let mut target = state.taken;

@@ -1,5 +1,5 @@
-//! [`Densities`]: how many messages of a bag there are in each part of a range, read in the background for clients that ask
-//! repeatedly.
+//! [`Densities`]: how many messages of a bag there are in each part of a range, read in the background for clients that
+//! ask repeatedly.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! [`MarkBook`]: the marks of the recordings of a run, for the bar and for services. They are read when they are first asked
-//! for, and saved on a thread of its own, because the disk may be slow.
+//! [`MarkBook`]: the marks of the recordings of a run, for the bar and for services. They are read when they are first
+//! asked for, and saved on a thread of its own, because the disk may be slow.
 
 use std::convert::Infallible;
 use std::fmt;

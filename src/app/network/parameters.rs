@@ -1,5 +1,5 @@
-//! The parameters of the node that say what the run was started with: by the names of rosbag2's player where it has such.
-//! Spans are in seconds.
+//! The parameters of the node that say what the run was started with: by the names of rosbag2's player where it has
+//! such. Spans are in seconds.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! [`Device`]: a device or a pipe into which a report is written. A reader that takes nothing is waited for until the program
-//! is to end.
+//! [`Device`]: a device or a pipe into which a report is written. A reader that takes nothing is waited for until the
+//! program is to end.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
@@ -33,8 +33,8 @@ impl Device {
         })
     }
 
-    /// The file to which standard output or standard error goes, if this is one of them. It must not be replaced, and what is
-    /// written comes after what is there.
+    /// The file to which standard output or standard error goes, if this is one of them. It must not be replaced, and
+    /// what is written comes after what is there.
     pub(super) fn of_output(path: &Path, about: &Metadata) -> io::Result<Option<Self>> {
         let file = output_of(about)?;
         Ok(file.map(|file| Self {
@@ -65,7 +65,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Waits for a moment. An error ends the wait: the reader has taken nothing from `since` on, and the program is to end.
+    /// Waits for a moment. An error ends the wait: the reader has taken nothing from `since` on, and the program is to
+    /// end.
     #[expect(
         clippy::disallowed_methods,
         reason = "the rim of the program, and a wait for which there is no event"

@@ -1,7 +1,7 @@
 //! [`ReportTargets`]: where the reports of a run or a suite go.
 //!
-//! A file that cannot be written is found before anything is played. Each is written beside its place and then renamed, so there
-//! is never a part of a report.
+//! A file that cannot be written is found before anything is played. Each is written beside its place and then renamed,
+//! so there is never a part of a report.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -105,8 +105,8 @@ impl ReportTargets {
             .or_exit(Exit::Usage)
     }
 
-    /// Writes all of them; `json` is what the report in JSON has, the others are about `reported`. After `until`, the reader of
-    /// a pipe may take nothing for a second at most.
+    /// Writes all of them; `json` is what the report in JSON has, the others are about `reported`. After `until`, the
+    /// reader of a pipe may take nothing for a second at most.
     ///
     /// # Errors
     /// The first one that failed; the others have been written.

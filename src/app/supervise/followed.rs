@@ -1,7 +1,7 @@
 //! [`Followed`]: the clock that a run follows, from its subscription to the player, and what is reported of it.
 //!
-//! zenoh's thread sets where the clock is, without waiting for anything. The main thread checks from time to time whether
-//! the clock has become silent, which node publishes it, and on which topic that node publishes its state.
+//! zenoh's thread sets where the clock is, without waiting for anything. The main thread checks from time to time
+//! whether the clock has become silent, which node publishes it, and on which topic that node publishes its state.
 
 use std::cell::RefCell;
 use std::fmt;

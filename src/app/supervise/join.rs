@@ -10,8 +10,8 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::network::Network;
 use crate::app::signals;
 
-/// Says how the network was joined. Without a path to it the plan holds playback, or this fails, as the rules say; it fails if
-/// they do not allow another publisher of `/clock` and there is one.
+/// Says how the network was joined. Without a path to it the plan holds playback, or this fails, as the rules say; it
+/// fails if they do not allow another publisher of `/clock` and there is one.
 pub(crate) fn begin(network: &Network, rules: Rules, plan: &mut Plan) -> Result<(), Failure> {
     if let Some(description) = network.describe() {
         tracing::info!("{description}");
@@ -23,8 +23,8 @@ pub(crate) fn begin(network: &Network, rules: Rules, plan: &mut Plan) -> Result<
     Ok(())
 }
 
-/// Begins to receive signals. To be called after the network was joined and before the log says so. Before this call a signal
-/// ends the process at once, because there is nothing to clean up.
+/// Begins to receive signals. To be called after the network was joined and before the log says so. Before this call a
+/// signal ends the process at once, because there is nothing to clean up.
 pub(crate) fn receive_signals() -> Result<Receiver<Exit>, Failure> {
     signals::listen()
         .context("signals cannot be received")

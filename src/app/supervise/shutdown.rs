@@ -83,8 +83,8 @@ pub(crate) fn leave(network: Network, out: PlayOutput) {
     let _ = is_through.recv_timeout(A_MOMENT);
 }
 
-/// Writes the summary of a run: as a result, or for people into the log. A result that cannot be written is a failure; a
-/// closed pipe is not.
+/// Writes the summary of a run: as a result, or for people into the log. A result that cannot be written is a failure;
+/// a closed pipe is not.
 pub(crate) fn report<S: Serialize + Display>(format: Format, summary: &S) -> Result<(), Failure> {
     match format {
         Format::Json => match stdout::json(summary) {

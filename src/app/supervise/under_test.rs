@@ -88,8 +88,8 @@ impl Default for UnderTest {
 }
 
 impl UnderTest {
-    /// Topics that other nodes publish are not sent. To be called immediately before anything is sent: what is found later was
-    /// played in part.
+    /// Topics that other nodes publish are not sent. To be called immediately before anything is sent: what is found
+    /// later was played in part.
     pub(crate) fn mute_published(&self, network: &Network) {
         let Some(desk) = &self.desk else {
             return;
@@ -103,8 +103,8 @@ impl UnderTest {
         }
     }
 
-    /// Topics that another node begins to publish are not sent any more: their subscribers would receive both. Takes the
-    /// events that say so.
+    /// Topics that another node begins to publish are not sent any more: their subscribers would receive both. Takes
+    /// the events that say so.
     pub(crate) fn close_loops(&self, events: &mut Vec<WireEvent>, network: &Network) {
         let Some(desk) = &self.desk else {
             return;
@@ -128,8 +128,8 @@ impl UnderTest {
         });
     }
 
-    /// Notes nodes that do not get a topic, because they have another definition of its type. `shown` is the sentence for an
-    /// event.
+    /// Notes nodes that do not get a topic, because they have another definition of its type. `shown` is the sentence
+    /// for an event.
     pub(crate) fn note_mismatches(
         &mut self,
         events: &[WireEvent],
@@ -172,8 +172,8 @@ impl UnderTest {
     }
 }
 
-/// The exit code of a run that ends because of its trouble, and the reason. When the path to the network was lost, nothing is
-/// known of the program under test.
+/// The exit code of a run that ends because of its trouble, and the reason. When the path to the network was lost,
+/// nothing is known of the program under test.
 pub(crate) fn verdict_of(trouble: &Trouble, network: &Network) -> (Exit, String) {
     let (path, first) = (network.path(), network.initial_path);
     let is_lost = !path.is_up || path.losses != first.losses;

@@ -1,7 +1,7 @@
 //! [`MachineTime`]: keeps a player at the time of a clock of this machine.
 //!
-//! The player follows a segment that rolls at factor 1. The system clock does not run exactly so: it is adjusted a little
-//! all the time, and its date can be set. So it is read again and again, and the segment corrected.
+//! The player follows a segment that rolls at factor 1. The system clock does not run exactly so: it is adjusted a
+//! little all the time, and its date can be set. So it is read again and again, and the segment corrected.
 
 use std::thread;
 use std::time::Duration as StdDuration;
@@ -82,8 +82,8 @@ pub(crate) struct MachineTime {
 }
 
 impl MachineTime {
-    /// Sets the clock now, and from then on in a thread of its own. Fails on a machine without a system clock if that is
-    /// the clock.
+    /// Sets the clock now, and from then on in a thread of its own. Fails on a machine without a system clock if that
+    /// is the clock.
     pub(crate) fn start(clock: MachineClock, transport: &Transport) -> Result<Self, Failure> {
         if clock == MachineClock::System {
             SimTime::new(MachineSource::System)

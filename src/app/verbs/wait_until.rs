@@ -43,8 +43,8 @@ pub(super) fn wait_until(driven: &Driven<'_>, when: When) -> Result<(), NotDone>
     }
 }
 
-/// For how long a player may have played on after its last status: a longer time than that for which the end of a run is
-/// told.
+/// For how long a player may have played on after its last status: a longer time than that for which the end of a run
+/// is told.
 const UNSEEN: StdDuration = StdDuration::from_millis(400);
 
 const TOO_EARLY: &str = "the player has ended before that time";
@@ -136,8 +136,8 @@ impl Wait {
         }
     }
 
-    /// Whether `clock` is at or behind the time in the direction of play at first, and then whether it has passed the time:
-    /// another direction does not mean that it was there.
+    /// Whether `clock` is at or behind the time in the direction of play at first, and then whether it has passed the
+    /// time: another direction does not mean that it was there.
     fn is_past(&self, clock: Time<Ros>) -> bool {
         match (self.side, self.direction) {
             (Some(side), _) => clock.cmp(&self.time) != side,
@@ -147,8 +147,8 @@ impl Wait {
         }
     }
 
-    /// Where a player is at `now` that plays on as it told last, at the end of its range at the latest; `None` if that is
-    /// not known: it plays as fast as possible, or with another clock, or it waits for something.
+    /// Where a player is at `now` that plays on as it told last, at the end of its range at the latest; `None` if that
+    /// is not known: it plays as fast as possible, or with another clock, or it waits for something.
     fn reached_by(&self, now: Instant) -> Option<Time<Ros>> {
         let (view, at) = self.last.as_ref()?;
         let speed = match (view.state, view.pace) {

@@ -157,8 +157,8 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// Does something to all processes that still run, and looks again, until none is left. `false` if some are when the
-    /// time is over.
+    /// Does something to all processes that still run, and looks again, until none is left. `false` if some are when
+    /// the time is over.
     fn wait(&mut self, longest: Duration, mut act: impl FnMut(&mut Self, &[Process])) -> bool {
         let began = now();
         let mut span = FIRST_PAUSE;
@@ -185,8 +185,8 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// Sends TERM, once to each: to the group, and to those that left it and whose parents have ended. What has a parent
-    /// among them is left to it.
+    /// Sends TERM, once to each: to the group, and to those that left it and whose parents have ended. What has a
+    /// parent among them is left to it.
     fn ask(&mut self, living: &[Process]) {
         let leader = self.watched.leader();
         let is_first = self.told.is_empty();

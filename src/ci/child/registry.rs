@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::processes::list::kill_copies_of_this;
 use super::watched::Watched;
 
-/// How long programs are waited for that are being started: one whose file is on a disk that does not answer may take for
-/// ever.
+/// How long programs are waited for that are being started: one whose file is on a disk that does not answer may take
+/// for ever.
 const LONGEST_START: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
@@ -32,8 +32,8 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills all programs that run, with their daemons, and those that are being started. It does not wait for their ends: it is
-/// for a process that must end at once.
+/// Kills all programs that run, with their daemons, and those that are being started. It does not wait for their ends:
+/// it is for a process that must end at once.
 pub fn kill_all() {
     let mut registry = registry();
     registry.kills += 1;

@@ -101,8 +101,8 @@ impl Watched {
         matches!(waitid(WaitId::Pid(self.leader), options), Ok(None))
     }
 
-    /// Waits until the process that was started has ended. Its number stays taken, so that no other process and no other
-    /// group gets it.
+    /// Waits until the process that was started has ended. Its number stays taken, so that no other process and no
+    /// other group gets it.
     pub(super) fn wait(&self) -> ChildExit {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let how = loop {
@@ -129,7 +129,8 @@ impl Watched {
         self.look().members
     }
 
-    /// The same, and whether there are none but these. Those that have ended and have no other parent left are released.
+    /// The same, and whether there are none but these. Those that have ended and have no other parent left are
+    /// released.
     pub(super) fn look(&self) -> Found {
         let leader = self.leader();
         if !cfg!(target_os = "linux") {
@@ -240,8 +241,8 @@ impl Watched {
         }
     }
 
-    /// The group is this program's as long as the process that was started has not been released. Where SIGCHLD is ignored,
-    /// the system releases it by itself; then the members of the group are left to the search for processes.
+    /// The group is this program's as long as the process that was started has not been released. Where SIGCHLD is
+    /// ignored, the system releases it by itself; then the members of the group are left to the search for processes.
     /// Returns whether the group was this program's.
     pub(super) fn signal_group(&self, signal: Signal) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;

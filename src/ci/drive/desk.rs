@@ -106,8 +106,8 @@ impl Desk {
         &self.0.place
     }
 
-    /// A message of the system under test has come, with its `header.stamp` if its type has one. Any thread may call it;
-    /// it opens the gate if nothing else is missing.
+    /// A message of the system under test has come, with its `header.stamp` if its type has one. Any thread may call
+    /// it; it opens the gate if nothing else is missing.
     pub fn answered(&self, topic: &str, stamp: Option<Time<Ros>>) {
         let now = (self.0.now)();
         let mut state = self.state();
@@ -137,8 +137,8 @@ impl Desk {
         }
     }
 
-    /// This topic is not sent any more, because `node` publishes it: its subscribers would receive both. `None` if it was muted
-    /// before.
+    /// This topic is not sent any more, because `node` publishes it: its subscribers would receive both. `None` if it
+    /// was muted before.
     pub fn mute(&self, topic: &str, node: &str) -> Option<MutedTopic> {
         self.0.muted.add(topic, node, self.0.place.get())
     }
@@ -164,8 +164,8 @@ impl Desk {
         self.update(&state);
     }
 
-    /// Outputs are counted there before they are given to [`Desk::answered`]: a thread that waits with one in hand sleeps, and
-    /// others may be behind it. To be called before anything is sent.
+    /// Outputs are counted there before they are given to [`Desk::answered`]: a thread that waits with one in hand
+    /// sleeps, and others may be behind it. To be called before anything is sent.
     pub fn looks_at(&self, in_hand: InHand) {
         self.state().in_hand = in_hand;
     }
@@ -195,8 +195,8 @@ impl Desk {
         self.update(&state);
     }
 
-    /// Playback pauses between the messages of bursts: of each of these topics so many go out without a pause after a wait for
-    /// an answer. To be called before anything is sent.
+    /// Playback pauses between the messages of bursts: of each of these topics so many go out without a pause after a
+    /// wait for an answer. To be called before anything is sent.
     pub fn spread(&self, depths: BTreeMap<String, u64>) {
         self.state().spread = Spread::new(depths);
     }
@@ -213,8 +213,8 @@ impl Desk {
         }
     }
 
-    /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled or,
-    /// without lockstep, no output has come for `quiet`. Outputs that do not stop are waited for at most
+    /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled
+    /// or, without lockstep, no output has come for `quiet`. Outputs that do not stop are waited for at most
     /// [`LONGEST_QUIET`] times `quiet`. To be called when the player has come to its end, or while it is held; while it
     /// is held, this also waits until the clock of the start was sent.
     ///    /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
@@ -261,8 +261,8 @@ impl Desk {
         self.0.drained.notify_all();
     }
 
-    /// Something is about to be sent: `ask` notes the questions. The gate is closed if something has to come of it. To be
-    /// followed by [`Desk::sent`].
+    /// Something is about to be sent: `ask` notes the questions. The gate is closed if something has to come of it. To
+    /// be followed by [`Desk::sent`].
     pub(super) fn sends(&self, at: Time<Ros>, ask: impl FnOnce(&mut Asking<'_>)) {
         self.0.place.set(at);
         let mut state = self.state();
@@ -275,8 +275,8 @@ impl Desk {
         self.update(&state);
     }
 
-    /// It has been sent: from now on the processes deal with it. With `may_wait` this thread waits some milliseconds for that in
-    /// place of the governor, so that neither has to be woken.
+    /// It has been sent: from now on the processes deal with it. With `may_wait` this thread waits some milliseconds
+    /// for that in place of the governor, so that neither has to be woken.
     pub(super) fn sent(&self, may_wait: bool) {
         let now = (self.0.now)();
         let mut state = self.state();

@@ -41,8 +41,8 @@ struct Ticks {
 }
 
 impl<O> Driven<O> {
-    /// Around `inner`. `topics` are by the index of the recorded topic. Steps of the clock are counted from `start`, where
-    /// playing starts; `shift` is what the clock adds to log time.
+    /// Around `inner`. `topics` are by the index of the recorded topic. Steps of the clock are counted from `start`,
+    /// where playing starts; `shift` is what the clock adds to log time.
     pub fn new(
         inner: O,
         desk: Desk,

@@ -21,8 +21,8 @@ pub struct Governor {
 }
 
 impl Governor {
-    /// Starts the thread. To be called before the player starts, and `waiting` is made when the processes under test have
-    /// started; where their threads stand by themselves is learned here.
+    /// Starts the thread. To be called before the player starts, and `waiting` is made when the processes under test
+    /// have started; where their threads stand by themselves is learned here.
     pub fn start(desk: &Desk, waiting: Option<Waiting>) -> io::Result<Self> {
         if let Some(waiting) = waiting {
             let mut settlement = Settlement::new(waiting);

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use crate::time::{Ros, Time};
 
-/// The log time of the last clock or message that was sent. It does not depend on when a thread looks at it, as the position
-/// of a player that rolls does.
+/// The log time of the last clock or message that was sent. It does not depend on when a thread looks at it, as the
+/// position of a player that rolls does.
 #[derive(Debug)]
 pub struct Place {
     at: AtomicI64,

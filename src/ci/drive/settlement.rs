@@ -1,4 +1,5 @@
-//! [`Settlement`]: waits until processes have settled, a slice of time after the other, in whichever thread has the time for it.
+//! [`Settlement`]: waits until processes have settled, a slice of time after the other, in whichever thread has the
+//! time for it.
 
 use std::time::Duration as StdDuration;
 
@@ -54,8 +55,8 @@ impl Settlement {
         self.settler.mark()
     }
 
-    /// Waits for `slice` at most. `waited` is how long they have not settled already, which counts for the limit; `stirred`
-    /// counts what was sent and what has come.
+    /// Waits for `slice` at most. `waited` is how long they have not settled already, which counts for the limit;
+    /// `stirred` counts what was sent and what has come.
     pub(super) fn wait(
         &mut self,
         waited: StdDuration,

@@ -25,8 +25,8 @@ impl Spread {
         }
     }
 
-    /// A message is sent. As many as the queue holds go out at once; after each further one there is a pause for as long as
-    /// an answer takes.
+    /// A message is sent. As many as the queue holds go out at once; after each further one there is a pause for as
+    /// long as an answer takes.
     pub(super) fn message(&mut self, topic: &str, ledger: &Ledger, now: Time<Steady>) {
         if let Some((depth, sent)) = self.topics.get_mut(topic) {
             *sent += 1;

@@ -1,5 +1,5 @@
-//! [`State`]: the questions of a run, how far its processes have dealt with what they were sent, and its timeline. Values alone:
-//! no thread, no clock.
+//! [`State`]: the questions of a run, how far its processes have dealt with what they were sent, and its timeline.
+//! Values alone: no thread, no clock.
 
 use super::spread::Spread;
 use super::waits::OnMiss;

@@ -69,7 +69,8 @@ impl Desk {
         }
     }
 
-    /// Waits for `slice` at most until the processes have settled. False if they have not, or if another thread waits for it.
+    /// Waits for `slice` at most until the processes have settled. False if they have not, or if another thread waits
+    /// for it.
     pub(super) fn settle(&self, slice: StdDuration) -> bool {
         let mut settlement = match self.0.settlement.try_lock() {
             Ok(settlement) => settlement,

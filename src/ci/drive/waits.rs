@@ -51,7 +51,8 @@ pub enum Trouble {
     /// The processes do not settle.
     #[error("the program under test has {0}")]
     Unsettled(Unsettled),
-    /// The processes settle again and again, but before the run goes on they have published something: it would wait for ever.
+    /// The processes settle again and again, but before the run goes on they have published something: it would wait
+    /// for ever.
     #[error(
         "the program under test has not settled after {:.1?}: {messages} messages came meanwhile, the last one of {}",
         took.to_std(), Foreign::text(topic)

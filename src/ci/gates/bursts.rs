@@ -16,8 +16,8 @@ pub struct Burst {
     pub at: Time<Ros>,
 }
 
-/// Counts the messages of a recording between the questions at which playback waits. As many questions as may be in flight
-/// can be open, so a burst reaches over as many of them.
+/// Counts the messages of a recording between the questions at which playback waits. As many questions as may be in
+/// flight can be open, so a burst reaches over as many of them.
 #[derive(Debug)]
 pub struct Bursts {
     triggers: Vec<String>,

@@ -122,8 +122,8 @@ impl Ledger {
         }
     }
 
-    /// A message that was counted as a question was not sent after all: the youngest question of each rule with this topic
-    /// is forgotten.
+    /// A message that was counted as a question was not sent after all: the youngest question of each rule with this
+    /// topic is forgotten.
     pub fn withdraw(&mut self, topic: &str) {
         let is_for =
             |gate: &&mut Gate| matches!(&gate.rule.trigger, Trigger::Topic(it) if it == topic);
@@ -132,9 +132,10 @@ impl Ledger {
         }
     }
 
-    /// A message of the system under test has come, with its `header.stamp` if its type has one. Returns the questions that
-    /// it completes. A message that no open question wants is counted and answers none that is asked later. By stamp, the
-    /// system under test cannot know a stamp that is later than everything that was sent: such a message answers nothing.
+    /// A message of the system under test has come, with its `header.stamp` if its type has one. Returns the questions
+    /// that it completes. A message that no open question wants is counted and answers none that is asked later. By
+    /// stamp, the system under test cannot know a stamp that is later than everything that was sent: such a message
+    /// answers nothing.
     pub fn answered(
         &mut self,
         topic: &str,
@@ -199,8 +200,8 @@ impl Ledger {
         all.min_by_key(|missed| missed.question.asked_at)
     }
 
-    /// Gives up a question that was not answered by `now`. To be called until it returns `None`. A message that comes later
-    /// answers the next question, unless the rule goes by stamps.
+    /// Gives up a question that was not answered by `now`. To be called until it returns `None`. A message that comes
+    /// later answers the next question, unless the rule goes by stamps.
     pub fn overdue(&mut self, now: Time<Steady>) -> Option<Missed> {
         let limits = self.limits;
         let mut gates = self.gates.iter_mut().enumerate();

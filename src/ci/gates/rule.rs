@@ -8,9 +8,9 @@ use crate::untrusted::Foreign;
 
 /// Which messages have to be answered, and by what.
 ///
-/// Written `IN -> OUT[, OUT] [xN] [by stamp] [within SPAN]`, with `tick SPAN` in place of the topic `IN` for nodes that are
-/// driven by ROS time alone. A span is in seconds (`1.5`, `2s`) or milliseconds (`20ms`). Topics are named as they are
-/// published.
+/// Written `IN -> OUT[, OUT] [xN] [by stamp] [within SPAN]`, with `tick SPAN` in place of the topic `IN` for nodes that
+/// are driven by ROS time alone. A span is in seconds (`1.5`, `2s`) or milliseconds (`20ms`). Topics are named as they
+/// are published.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GateRule {
     /// What is a question.
@@ -40,8 +40,8 @@ pub enum Matching {
     /// Questions are answered in the order in which they were asked.
     #[default]
     Count,
-    /// A message counts for all questions whose stamp is not later than its own `header.stamp`, unless that is later than
-    /// everything that was sent.
+    /// A message counts for all questions whose stamp is not later than its own `header.stamp`, unless that is later
+    /// than everything that was sent.
     Stamp,
 }
 

@@ -1,8 +1,8 @@
 //! An algorithm in this process gets the messages of a recording, and gives outputs back: no network, no processes.
 //!
-//! A [`Replay`] is an iterator over messages in playing order. Before each message the clock shows its time, and everything
-//! that is due by then has been done: timers, and the sleeps of threads that are known. Everything happens in the thread
-//! that asks for the next message, so two runs are equal.
+//! A [`Replay`] is an iterator over messages in playing order. Before each message the clock shows its time, and
+//! everything that is due by then has been done: timers, and the sleeps of threads that are known. Everything happens
+//! in the thread that asks for the next message, so two runs are equal.
 //!
 //! ```no_run
 //! use bagplay::bag::Bag;

@@ -36,8 +36,8 @@ impl Sink for Vec<Output> {
     }
 }
 
-/// Publishes for an algorithm. Clones publish for the same run, from any thread: what threads of the algorithm publish at
-/// the same position comes in any order.
+/// Publishes for an algorithm. Clones publish for the same run, from any thread: what threads of the algorithm publish
+/// at the same position comes in any order.
 #[derive(Debug)]
 pub struct Outputs<S = Vec<Output>> {
     clock: Clock<Ros>,

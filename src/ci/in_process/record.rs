@@ -14,11 +14,11 @@ use crate::ci::outputs::{
 use crate::ci::report::OutputTopic;
 use crate::ros::{PublishedTopic, Publisher, Qos};
 
-/// Digests and counts outputs, and records them to an MCAP file, which expectations, a golden comparison and other programs can
-/// read. Messages wait for the disk: none is left out because it is slow.
+/// Digests and counts outputs, and records them to an MCAP file, which expectations, a golden comparison and other
+/// programs can read. Messages wait for the disk: none is left out because it is slow.
 ///
-/// The definition of a type is taken from [`Record::define`], from the recording that is played, or from the installed packages
-/// of ROS 2.
+/// The definition of a type is taken from [`Record::define`], from the recording that is played, or from the installed
+/// packages of ROS 2.
 #[derive(Debug)]
 pub struct Record {
     recorder: Recorder,

@@ -113,8 +113,8 @@ impl<S: Sink> Replay<S> {
         self.outputs.clone()
     }
 
-    /// To be kept by a thread of the algorithm that sleeps on the clock: the clock stops when a sleep of it ends, and goes on
-    /// when it sleeps again.
+    /// To be kept by a thread of the algorithm that sleeps on the clock: the clock stops when a sleep of it ends, and
+    /// goes on when it sleeps again.
     pub fn sleeper(&self) -> Sleeper {
         self.timeline.sleeper()
     }

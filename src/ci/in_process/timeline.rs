@@ -10,8 +10,8 @@ use crate::time::{Duration, Ros, Time};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const LEAST_STEP: Duration = Duration::from_nanos(1);
 
-/// A thread that sleeps on the clock of a run and does its work in between. As long as this exists, the clock waits until
-/// the thread sleeps again before it goes on.
+/// A thread that sleeps on the clock of a run and does its work in between. As long as this exists, the clock waits
+/// until the thread sleeps again before it goes on.
 #[derive(Debug)]
 pub struct Sleeper(Arc<()>);
 
@@ -65,8 +65,8 @@ impl Timeline {
         self.clock.now()
     }
 
-    /// Moves the clock to `to`, and stops on the way wherever a timer is due or a sleep ends. Does not move it back. What is
-    /// due at `to` is done, too: first the sleepers, then the timers.
+    /// Moves the clock to `to`, and stops on the way wherever a timer is due or a sleep ends. Does not move it back.
+    /// What is due at `to` is done, too: first the sleepers, then the timers.
     pub(super) fn go_to(&mut self, to: Time<Ros>) -> Result<(), InProcessError> {
         loop {
             self.wait_for_sleepers()?;

@@ -1,8 +1,8 @@
 //! [`Isolation`]: the environment of a program that hears only its own run.
 //!
-//! The run has a router of its own, on a free loopback port. The program gets the address of that router, and settings by
-//! which it looks nowhere else: `rmw_zenoh_cpp` reads `ZENOH_CONFIG_OVERRIDE` (`key=value;key=value`, values in JSON5), and a
-//! program without ROS reads `BAGPLAY_ENDPOINT`.
+//! The run has a router of its own, on a free loopback port. The program gets the address of that router, and settings
+//! by which it looks nowhere else: `rmw_zenoh_cpp` reads `ZENOH_CONFIG_OVERRIDE` (`key=value;key=value`, values in
+//! JSON5), and a program without ROS reads `BAGPLAY_ENDPOINT`.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::run_folder::RunFolder;
 
 const OVERRIDE: &str = "ZENOH_CONFIG_OVERRIDE";
-/// Without this, zenoh may hold a small message back for a millisecond, while no thread of the program runs: it would look
-/// as if the program had settled.
+/// Without this, zenoh may hold a small message back for a millisecond, while no thread of the program runs: it would
+/// look as if the program had settled.
 const AT_ONCE: &str = "transport/link/tx/queue/batching/enabled=false";
 /// Domains whose ports are free on every system. Domain 0 is that of programs without a domain of their own.
 const DOMAINS: u32 = 101;
@@ -29,8 +29,8 @@ impl Default for Isolation {
 }
 
 impl Isolation {
-    /// With a ROS domain from 1 to 101: another one than the last ones of this process. Runs of other processes may have the
-    /// same; what separates runs is the router, a domain only helps programs that do not use it.
+    /// With a ROS domain from 1 to 101: another one than the last ones of this process. Runs of other processes may
+    /// have the same; what separates runs is the router, a domain only helps programs that do not use it.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +61,8 @@ impl Isolation {
     }
 
     /// Variables for the program, beside those of this process: `endpoint` is that of the router, as in
-    /// `tcp/127.0.0.1:40123`. What this process has in `ZENOH_CONFIG_OVERRIDE` is kept as far as it does not lead elsewhere.
+    /// `tcp/127.0.0.1:40123`. What this process has in `ZENOH_CONFIG_OVERRIDE` is kept as far as it does not lead
+    /// elsewhere.
     pub fn environment(self, endpoint: &str, folder: &RunFolder) -> Vec<(OsString, OsString)> {
         let inherited = std::env::var(OVERRIDE).unwrap_or_default();
         let pairs: [(&str, OsString); 8] = [
@@ -79,8 +80,8 @@ impl Isolation {
     }
 }
 
-/// The variable for a program that is not isolated and whose threads are looked at: it sends each message at once. What this
-/// process has in `ZENOH_CONFIG_OVERRIDE` is kept.
+/// The variable for a program that is not isolated and whose threads are looked at: it sends each message at once. What
+/// this process has in `ZENOH_CONFIG_OVERRIDE` is kept.
 pub fn sending_at_once() -> (OsString, OsString) {
     let inherited = std::env::var(OVERRIDE).unwrap_or_default();
     let kept = Some(inherited.as_str()).filter(|inherited| !inherited.trim().is_empty());

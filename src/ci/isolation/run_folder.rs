@@ -1,7 +1,7 @@
 //! [`RunFolder`]: the folder in which the files of one run are.
 //!
-//! It is recognised by a marker file, which stays locked while the run goes on. So a run neither writes among files that
-//! are not those of a run, nor into the folder of another run.
+//! It is recognised by a marker file, which stays locked while the run goes on. So a run neither writes among files
+//! that are not those of a run, nor into the folder of another run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -135,8 +135,8 @@ impl RunFolder {
         })
     }
 
-    /// Makes a folder `bagplay-run-NAME` in `parent`; if there is one, `bagplay-run-NAME-2`, and so on. What cannot stand in
-    /// the name of a file becomes `_`.
+    /// Makes a folder `bagplay-run-NAME` in `parent`; if there is one, `bagplay-run-NAME-2`, and so on. What cannot
+    /// stand in the name of a file becomes `_`.
     pub fn numbered(parent: &Path, name: &str) -> Result<Self, RunFolderError> {
         let first = parent.join(format!("bagplay-run-{}", file_name(name)));
         for number in 1..=MOST_OF_A_NAME {

@@ -18,7 +18,8 @@ pub struct Arrival {
     pub publisher: Publisher,
     /// Its number among the messages of its publisher; `None` if it tells none.
     pub sequence: Option<i64>,
-    /// When it was published, in nanoseconds since the Unix epoch by the clock of the publisher; `None` if it does not tell.
+    /// When it was published, in nanoseconds since the Unix epoch by the clock of the publisher; `None` if it does not
+    /// tell.
     pub source_time: Option<i64>,
     /// The message in CDR.
     pub payload: Bytes,

@@ -1,8 +1,8 @@
-//! [`Digest`]: one number for all outputs of a run. Equal runs have equal digests, in whatever order messages of different
-//! topics or publishers arrived while playback stood at one position.
+//! [`Digest`]: one number for all outputs of a run. Equal runs have equal digests, in whatever order messages of
+//! different topics or publishers arrived while playback stood at one position.
 //!
-//! The digest is XXH3-128 (seed 0) over one entry for each position, topic and node that has messages there. All numbers are in
-//! little-endian byte order; a text is its length in 4 bytes and its bytes in UTF-8:
+//! The digest is XXH3-128 (seed 0) over one entry for each position, topic and node that has messages there. All
+//! numbers are in little-endian byte order; a text is its length in 4 bytes and its bytes in UTF-8:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -15,11 +15,11 @@
 //! | 8 | for each publisher: the number of its messages, and for each of those |
 //! | 8, 16 | the length of the payload, and XXH3-128 (seed 0) of the payload |
 //!
-//! Entries of one position are sorted by topic, type, type hash and node. Messages of one publisher are sorted by sequence number
-//! and, where it is equal or unknown, by arrival. Several publishers of one node name and topic, which may be in several
-//! processes, are sorted by the lengths and hashes of their messages at this position: no identity of theirs is the same in
-//! each run. Groups of different positions follow each other as they came. Sequence numbers only order, because a publisher may
-//! have published before the run; times of any wall clock are not part of it.
+//! Entries of one position are sorted by topic, type, type hash and node. Messages of one publisher are sorted by
+//! sequence number and, where it is equal or unknown, by arrival. Several publishers of one node name and topic, which
+//! may be in several processes, are sorted by the lengths and hashes of their messages at this position: no identity of
+//! theirs is the same in each run. Groups of different positions follow each other as they came. Sequence numbers only
+//! order, because a publisher may have published before the run; times of any wall clock are not part of it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -195,8 +195,8 @@ mod tests {
     use super::*;
     use crate::ros::Qos;
 
-    /// A message: position, topic, node, number of the publisher in its node, payload. Sequence numbers are given in the order
-    /// of the list.
+    /// A message: position, topic, node, number of the publisher in its node, payload. Sequence numbers are given in
+    /// the order of the list.
     type Message = (i64, u8, u8, u8, Vec<u8>);
 
     fn messages() -> impl Strategy<Value = Vec<Message>> {

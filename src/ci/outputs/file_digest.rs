@@ -6,8 +6,8 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// XXH3-128 of the bytes of a file, in hexadecimal digits. It reads the whole file, as long as `is_wanted`, which is asked after
-/// each MiB; `None` if it was not any more.
+/// XXH3-128 of the bytes of a file, in hexadecimal digits. It reads the whole file, as long as `is_wanted`, which is
+/// asked after each MiB; `None` if it was not any more.
 pub fn file_digest(path: &Path, mut is_wanted: impl FnMut() -> bool) -> io::Result<Option<String>> {
     let mut file = File::open(path)?;
     let mut hasher = Xxh3::new();

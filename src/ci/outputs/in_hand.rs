@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the messages that a receiving thread has taken and not handed on yet. While there is one, more may wait behind it on
-/// the same link, and the thread may sleep. Clones count together.
+/// Counts the messages that a receiving thread has taken and not handed on yet. While there is one, more may wait
+/// behind it on the same link, and the thread may sleep. Clones count together.
 #[derive(Clone, Debug, Default)]
 pub struct InHand(Arc<AtomicUsize>);
 

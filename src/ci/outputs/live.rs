@@ -1,4 +1,5 @@
-//! [`Outputs`]: receives, digests and records what other nodes publish, and hands each message on while zenoh's thread has it.
+//! [`Outputs`]: receives, digests and records what other nodes publish, and hands each message on while zenoh's thread
+//! has it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,8 +33,8 @@ pub struct OutputOptions {
     pub record_with_inputs: Option<RecorderOptions>,
     /// Where to look for the definitions of their types, besides asking their nodes.
     pub definitions: Definitions,
-    /// Whether publishers that appear later are new. If not, what they published before their first message that was received is
-    /// not counted as [`OutputTopic::earlier`].
+    /// Whether publishers that appear later are new. If not, what they published before their first message that was
+    /// received is not counted as [`OutputTopic::earlier`].
     pub are_publishers_new: bool,
 }
 
@@ -135,12 +136,12 @@ struct State {
 }
 
 impl Outputs {
-    /// Starts to receive. `position` gives the log time at which playback is, `None` before the run has begun: what comes then is
-    /// counted and left out. It is called for one message after the other and
-    /// must not block. `on_arrival` is called with each message after it has been digested and queued for recording, in the
-    /// thread of zenoh that received it: what waits for an answer goes on without a change of thread. Messages of different
-    /// links may come in several threads at once. While the disk is too slow, that thread waits before the call, without a lock;
-    /// [`Outputs::in_hand`] tells so.
+    /// Starts to receive. `position` gives the log time at which playback is, `None` before the run has begun: what
+    /// comes then is counted and left out. It is called for one message after the other and must not block.
+    /// `on_arrival` is called with each message after it has been digested and queued for recording, in the thread of
+    /// zenoh that received it: what waits for an answer goes on without a change of thread. Messages of different links
+    /// may come in several threads at once. While the disk is too slow, that thread waits before the call, without a
+    /// lock; [`Outputs::in_hand`] tells so.
     ///
     /// # Errors
     /// A topic name that zenoh cannot carry; a file that cannot be made.
@@ -221,8 +222,8 @@ impl Outputs {
         subscriptions.map_or_else(Vec::new, |it| it.not_received())
     }
 
-    /// Waits until there is a publisher of each of these topics that is received and whose type has been looked up, for `longest`
-    /// at most; returns the topics for which there is none.
+    /// Waits until there is a publisher of each of these topics that is received and whose type has been looked up, for
+    /// `longest` at most; returns the topics for which there is none.
     pub fn wait_for(&self, topics: &[String], longest: Duration) -> Vec<String> {
         let Some(subscriptions) = &self.subscriptions else {
             return topics.to_vec();
@@ -250,14 +251,14 @@ impl Outputs {
         undefined.map(|topic| topic.name.clone()).collect()
     }
 
-    /// The messages that have been received and not handed on yet: a thread may wait with one of them until the disk has taken
-    /// others.
+    /// The messages that have been received and not handed on yet: a thread may wait with one of them until the disk
+    /// has taken others.
     pub fn in_hand(&self) -> InHand {
         self.inner.in_hand.clone()
     }
 
-    /// The topics whose messages begin with no stamp that could be read, with their types: the type begins with none, or no
-    /// definition of it was found.
+    /// The topics whose messages begin with no stamp that could be read, with their types: the type begins with none,
+    /// or no definition of it was found.
     pub fn unstamped(&self) -> Vec<(String, String)> {
         let Some(subscriptions) = &self.subscriptions else {
             return Vec::new();

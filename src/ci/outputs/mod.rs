@@ -1,7 +1,7 @@
 //! What the system under test publishes: received, digested, recorded, and handed to whoever waits for it.
 //!
-//! [`Outputs`] does all of it with one session. Its parts work without a network, too: [`Digest`], [`Recorder`], [`Tally`] take
-//! [`Arrival`]s from anywhere.
+//! [`Outputs`] does all of it with one session. Its parts work without a network, too: [`Digest`], [`Recorder`],
+//! [`Tally`] take [`Arrival`]s from anywhere.
 
 mod arrival;
 mod define;

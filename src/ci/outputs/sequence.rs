@@ -1,6 +1,7 @@
 //! [`Sequence`]: which numbers of a publisher have come.
 
-/// How many gaps of a publisher are kept: a number that comes late is taken for one that came before if its gap is not kept.
+/// How many gaps of a publisher are kept: a number that comes late is taken for one that came before if its gap is not
+/// kept.
 const MOST_GAPS: usize = 128;
 
 /// The numbers of the messages of one publisher, of which the first is 1 and each is one more than the one before.

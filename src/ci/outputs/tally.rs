@@ -13,8 +13,8 @@ const MOST: usize = 1 << 16;
 /// How many publishers of a topic are named.
 const MOST_NAMED: usize = 100;
 
-/// The messages received so far, by topic. Losses after the last message of a publisher are not known: nothing tells how many
-/// it has published.
+/// The messages received so far, by topic. Losses after the last message of a publisher are not known: nothing tells
+/// how many it has published.
 #[derive(Debug)]
 pub struct Tally {
     topics: HashMap<usize, (Arc<PublishedTopic>, Counts)>,

@@ -19,8 +19,8 @@ impl Unreceived {
 }
 
 impl OutputTopic {
-    /// What its sequence numbers tell: one or two sentences for each publisher of which a message did not come once and in
-    /// order.
+    /// What its sequence numbers tell: one or two sentences for each publisher of which a message did not come once and
+    /// in order.
     pub fn irregularities(&self) -> Vec<String> {
         let publishers = self.publishers.iter();
         let said = publishers.flat_map(|publisher| {

@@ -51,8 +51,8 @@ pub fn to_markdown<'a>(reported: impl Into<Reported<'a>>, most: usize) -> String
     text.finish(most)
 }
 
-/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already. An error names
-/// the file.
+/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already. An
+/// error names the file.
 pub fn append_markdown<'a>(path: &Path, reported: impl Into<Reported<'a>>) -> io::Result<()> {
     let reported = reported.into();
     let append = || {

@@ -1,8 +1,8 @@
 //! What is said about a run: the record of everything that happened, and the reports that are made from it.
 //!
-//! While a run goes on, a [`Timeline`] collects what happens. [`Outcome`] is the verdict in one sentence with its exit code.
-//! [`to_text`] is for a terminal, [`to_junit`] for CI servers, [`to_markdown`] for a pull request, [`to_html`] for
-//! people who examine a run: each takes one run or several. [`to_json`] is for programs, one record to a file, and
+//! While a run goes on, a [`Timeline`] collects what happens. [`Outcome`] is the verdict in one sentence with its exit
+//! code. [`to_text`] is for a terminal, [`to_junit`] for CI servers, [`to_markdown`] for a pull request, [`to_html`]
+//! for people who examine a run: each takes one run or several. [`to_json`] is for programs, one record to a file, and
 //! [`to_line`] one to a line.
 
 mod check;

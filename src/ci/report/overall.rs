@@ -78,7 +78,8 @@ pub fn verdict(run: &RunRecord) -> Overall {
 /// The check that explains the verdict best: the first that failed, else the first that could not be decided, else the
 /// first that was skipped.
 ///
-/// Of those that failed, one of the program under test comes first, then one of a gate: both explain what follows from them.
+/// Of those that failed, one of the program under test comes first, then one of a gate: both explain what follows from
+/// them.
 pub fn culprit(run: &RunRecord) -> Option<&Check> {
     let rank = |check: &&Check| {
         let by_verdict = match check.verdict {
@@ -98,8 +99,8 @@ pub fn culprit(run: &RunRecord) -> Option<&Check> {
     first.filter(|check| check.verdict != Verdict::Passed)
 }
 
-/// How bad a run is among others, the mildest first: by its exit code, so that the verdict on several runs is that of their
-/// exit code. One that was skipped is milder than another with its exit code, and worse than one that passed.
+/// How bad a run is among others, the mildest first: by its exit code, so that the verdict on several runs is that of
+/// their exit code. One that was skipped is milder than another with its exit code, and worse than one that passed.
 pub(super) fn severity(run: &RunRecord) -> (ExitClass, u8, u8) {
     let (class, within) = exit_among_others(run).severity();
     let rank = match verdict(run) {

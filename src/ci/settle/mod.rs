@@ -21,9 +21,10 @@
 //! What it cannot see, so that another condition is needed (an answer that is awaited, for example):
 //!
 //! - A thread that waits for something outside of the processes: a GPU, a disk, a server on another host.
-//! - A thread that waits in a callback with a time-out, in another call than `nanosleep` (a condition variable, `poll`).
-//! - A thread that already stands in `nanosleep` when the message is sent: one that looks for messages from time to time,
-//!   or an executor in a timer callback that sleeps. When it looks for the message is its own matter.
+//! - A thread that waits in a callback with a time-out, in another call than `nanosleep` (a condition variable,
+//!   `poll`).
+//! - A thread that already stands in `nanosleep` when the message is sent: one that looks for messages from time to
+//!   time, or an executor in a timer callback that sleeps. When it looks for the message is its own matter.
 //! - A process in another PID namespace, on another host, or of another user.
 //!
 //! Linux only: elsewhere a [`ThreadSet`] cannot be made.

@@ -84,8 +84,8 @@ pub(super) fn place(text: &[u8]) -> Place {
     }
 }
 
-/// The text of `wchan`, the function of the system in which a thread waits: whether there is one. `0`: the thread runs, is
-/// runnable or was woken, or this process may not know.
+/// The text of `wchan`, the function of the system in which a thread waits: whether there is one. `0`: the thread runs,
+/// is runnable or was woken, or this process may not know.
 pub(super) fn waits_in(function: &[u8]) -> bool {
     !matches!(function.trim_ascii(), b"" | b"0")
 }

@@ -24,7 +24,8 @@ pub struct Settled {
     pub took: Duration,
     /// How much the processes have dealt with, as [`Settler::settle_all`] counts it.
     pub stirred: u64,
-    /// Whether a thread of the processes has run since the mark. If it never has, they are not those that receive what is sent.
+    /// Whether a thread of the processes has run since the mark. If it never has, they are not those that receive what
+    /// is sent.
     pub has_run: bool,
     /// The processes that have ended since the last time: what was sent to them is lost or was their last.
     pub gone: Vec<Gone>,
@@ -42,8 +43,8 @@ pub struct Settler {
 }
 
 impl Settler {
-    /// Looks at these processes, and at the threads of this process whose names begin with one of `own_prefixes`: those that
-    /// send. See [`ThreadSet::new`].
+    /// Looks at these processes, and at the threads of this process whose names begin with one of `own_prefixes`: those
+    /// that send. See [`ThreadSet::new`].
     ///
     /// To be made when the processes have started and before anything is sent to them: it looks for 30 ms which threads
     /// sleep by themselves.
@@ -84,8 +85,8 @@ impl Settler {
         self.wait(Duration::ZERO, limit, || 0, false)
     }
 
-    /// The same while more may be sent or come: `stirred` counts that, and [`Settled::stirred`] is how much of it the processes
-    /// have dealt with. The end is a [mark](Settler::mark) for what is sent next.
+    /// The same while more may be sent or come: `stirred` counts that, and [`Settled::stirred`] is how much of it the
+    /// processes have dealt with. The end is a [mark](Settler::mark) for what is sent next.
     ///
     /// `waited` is how long the caller has waited in earlier calls for the same: pauses between looks grow with it.
     pub fn settle_all(

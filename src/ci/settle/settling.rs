@@ -14,8 +14,8 @@
 //! | at one thread | it is as it was | the same again after a pause |
 //! | at one thread | it is not any more, or gone | how much all have run |
 //!
-//! The states of the proof are read between two readings of how much the threads have run, and those must be equal.
-//! One reading of the states alone is no proof: a thread read early may be woken by one read late, which then sleeps, so
+//! The states of the proof are read between two readings of how much the threads have run, and those must be equal. One
+//! reading of the states alone is no proof: a thread read early may be woken by one read late, which then sleeps, so
 //! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
 //! running all the time, and was seen so, or was not running at all and woke no other thread.
 //!
@@ -25,8 +25,8 @@
 //! 50 µs apart. That alone does not prove that the threads sleep: one that was woken for another processor is not
 //! counted until that processor takes it, but its state is runnable.
 //!
-//! A thread that has run since the mark and now stands in `nanosleep` sleeps in a callback. One that usually stands there
-//! when something is sent sleeps by itself (a loop with a rate). It may just be running at one mark, so marks are counted.
+//! A thread that has run since the mark and now stands in `nanosleep` sleeps in a callback. One that usually stands
+//! there when something is sent sleeps by itself (a loop with a rate). It may run at one mark, so marks are counted.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -190,8 +190,8 @@ impl Settling {
         self.is_settled = false;
     }
 
-    /// Whether a thread may have run since the mark, if it has run this much. `index` is its place in the last look: true
-    /// if another thread was there.
+    /// Whether a thread may have run since the mark, if it has run this much. `index` is its place in the last look:
+    /// true if another thread was there.
     pub fn has_run(&self, index: usize, thread: ThreadId, ran: Ran) -> bool {
         let known = self.threads.get(index);
         known.is_none_or(|known| {
@@ -199,8 +199,8 @@ impl Settling {
         })
     }
 
-    /// Whether the look that was taken last is the one with which later ones are compared. When the threads have settled,
-    /// they have dealt with everything that had been sent when the last such look began.
+    /// Whether the look that was taken last is the one with which later ones are compared. When the threads have
+    /// settled, they have dealt with everything that had been sent when the last such look began.
     pub fn begins_anew(&self) -> bool {
         self.begins_anew
     }

@@ -32,9 +32,10 @@ pub struct ThreadSet {
 }
 
 impl ThreadSet {
-    /// The threads of `processes`, and the threads of this process whose names begin with one of `own_prefixes`: those that send
-    /// (zenoh's begin with `tx-`). Before they have written, a receiver cannot have been woken. The calling thread is
-    /// not one of them. Threads of this process that get such a name later may be missed: open the session first.
+    /// The threads of `processes`, and the threads of this process whose names begin with one of `own_prefixes`: those
+    /// that send (zenoh's begin with `tx-`). Before they have written, a receiver cannot have been woken. The calling
+    /// thread is not one of them. Threads of this process that get such a name later may be missed: open the session
+    /// first.
     pub fn new(processes: Processes, own_prefixes: &[&str]) -> Result<Self, LookError> {
         let group = match &processes {
             Processes::Group(group) => Some(*group),

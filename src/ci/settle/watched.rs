@@ -35,8 +35,8 @@ pub(super) struct Thread {
     /// Where it stands, if this process may know.
     syscall: Option<ProcFile>,
     wchan: Option<ProcFile>,
-    /// How much it had run when the last proof found it waiting. If it has run no more, it still waits for the same, or was
-    /// woken and has no processor yet.
+    /// How much it had run when the last proof found it waiting. If it has run no more, it still waits for the same, or
+    /// was woken and has no processor yet.
     waited_at: Option<Ran>,
     pub(super) children: Option<ProcFile>,
     /// What `children` said before the threads were listed last.
@@ -147,8 +147,8 @@ impl Thread {
     /// The same, from a file that takes half as long to read if the thread has not run since a proof found it waiting.
     /// `seen` has how much it had run at the look before: if it has run since, the proof fails in any case.
     ///
-    /// `wchan` names where the thread waits only if it was not woken. `syscall` cannot be read for this: for a thread that was
-    /// woken for another processor it still says where it waited, until that processor takes it.
+    /// `wchan` names where the thread waits only if it was not woken. `syscall` cannot be read for this: for a thread
+    /// that was woken for another processor it still says where it waited, until that processor takes it.
     pub(super) fn read_state_again(&self, seen: &mut Seen) -> Result<(), LookError> {
         let mut buffer = [0; 256];
         if self.waited_at == Some(seen.ran)

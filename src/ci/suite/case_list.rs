@@ -121,7 +121,8 @@ impl CaseList {
         format!("{:032x}", hash.digest128())
     }
 
-    /// Refuses a suite of which a reference, a file of expectations or another file that is read is not there. With `makes_golden` references need not be there yet.
+    /// Refuses a suite of which a reference, a file of expectations or another file that is read is not there. With
+    /// `makes_golden` references need not be there yet.
     pub fn check_files(&self, makes_golden: bool) -> Result<(), SuiteError> {
         let mut missing = Vec::new();
         for case in &self.cases {
@@ -142,7 +143,8 @@ impl CaseList {
         Ok(())
     }
 
-    /// The first case that reads this file: its scenario, a recording, or what one of its keys names. Symbolic links are followed.
+    /// The first case that reads this file: its scenario, a recording, or what one of its keys names. Symbolic links
+    /// are followed.
     pub fn reader_of(&self, file: &Path) -> Option<&Case> {
         let file = fs::canonicalize(file).ok()?;
         let is_it = |read: &Path| fs::canonicalize(read).is_ok_and(|read| read == file);

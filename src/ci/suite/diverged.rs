@@ -24,8 +24,8 @@ pub(in crate::ci::suite) fn recorded(records: &[RunRecord]) -> Repeat {
     repeat
 }
 
-/// If the outputs differ: says in the record of all repetitions which message is the first that differs, after which input, and
-/// what may be the cause.
+/// If the outputs differ: says in the record of all repetitions which message is the first that differs, after which
+/// input, and what may be the cause.
 pub(in crate::ci::suite) fn name_difference(case: &Case, runs: &Repeat, record: &mut RunRecord) {
     if runs.differing().is_none() {
         return;

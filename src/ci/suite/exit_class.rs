@@ -2,10 +2,10 @@
 
 use crate::ci::report::Exit;
 
-/// The worst of several exit codes: usage, then infrastructure, then a verdict, then done. Infrastructure is worse than a
-/// verdict, because a verdict on all cases needs another try. Within a class the code that explains the others is worse:
-/// interrupted, recording unreadable, failed; program under test failed, timeout, expectation. Codes that `play` does not
-/// have become 1. Without any code it is 0.
+/// The worst of several exit codes: usage, then infrastructure, then a verdict, then done. Infrastructure is worse than
+/// a verdict, because a verdict on all cases needs another try. Within a class the code that explains the others is
+/// worse: interrupted, recording unreadable, failed; program under test failed, timeout, expectation. Codes that `play`
+/// does not have become 1. Without any code it is 0.
 pub fn worst_exit(codes: impl IntoIterator<Item = u8>) -> u8 {
     let worst = codes.into_iter().map(Exit::of);
     let worst = worst.max_by_key(|exit| exit.severity());

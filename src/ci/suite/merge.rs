@@ -67,8 +67,8 @@ pub enum MergeError {
 
 /// Merges the files of all shards, in any order, with all attempts at each shard.
 ///
-/// Of several attempts the last one that has decided about a case counts. If one attempt has failed with a verdict and a
-/// later one has passed, the failure counts, because trying again does not make a case pass.
+/// Of several attempts the last one that has decided about a case counts. If one attempt has failed with a verdict and
+/// a later one has passed, the failure counts, because trying again does not make a case pass.
 pub fn merge(files: &[ShardFile]) -> Result<Merged, MergeError> {
     let first = files.first().ok_or(MergeError::None)?;
     let mut attempts: BTreeMap<(u32, u32), &ShardFile> = BTreeMap::new();

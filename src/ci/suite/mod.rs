@@ -1,9 +1,9 @@
 //! Many runs: scenarios, how they are spread over machines, and how their records come together again.
 //!
-//! A [`scenario`] is a run that stands in a file; with parameters it is several [cases](scenario::Case). A [`CaseList`] has
-//! the cases of a suite. A [`Partition`] says which part of it is run here, and [`plan`] which cases that are; [`Runner`]
-//! runs them, each as a process of its own. [`ShardWriter`] writes what became of each, and [`merge`] puts the files of
-//! all shards together again.
+//! A [`scenario`] is a run that stands in a file; with parameters it is several [cases](scenario::Case). A [`CaseList`]
+//! has the cases of a suite. A [`Partition`] says which part of it is run here, and [`plan`] which cases that are;
+//! [`Runner`] runs them, each as a process of its own. [`ShardWriter`] writes what became of each, and [`merge`] puts
+//! the files of all shards together again.
 
 mod case_list;
 mod diverged;

@@ -20,7 +20,8 @@ use crate::wire::SourceStamps;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "CI replay")]
 pub struct CiArgs {
-    /// Read recordings, flags and the program under test from a scenario (TOML); what is given here replaces what it has
+    /// Read recordings, flags and the program under test from a scenario (TOML); what is given here replaces what it
+    /// has
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub scenario: Option<PathBuf>,
     /// Where these flags come from, if not from the command line alone.

@@ -1,5 +1,5 @@
-//! What the flags of a run with verdicts mean for the player: its pace, its clock, and the topics that the program under
-//! test publishes itself.
+//! What the flags of a run with verdicts mean for the player: its pace, its clock, and the topics that the program
+//! under test publishes itself.
 
 use std::collections::BTreeSet;
 
@@ -54,8 +54,8 @@ impl CiArgs {
         self.received().receives(&absolute(topic))
     }
 
-    /// The topics that the system under test is known to publish, as they are named on the network, with the flag that names
-    /// them.
+    /// The topics that the system under test is known to publish, as they are named on the network, with the flag that
+    /// names them.
     pub fn outputs(&self) -> BTreeSet<(String, &'static str)> {
         let answers = self.gate.iter().flat_map(|rule| &rule.outputs);
         let answers = answers.map(|name| (name.clone(), "--gate"));

@@ -29,8 +29,8 @@ pub enum ClockPlanError {
     Outside(Time<Ros>),
 }
 
-/// The times that a served clock shows: `/clock` has 32-bit seconds, ROS nodes refuse negative times, and zero means "no
-/// time yet" to them.
+/// The times that a served clock shows: `/clock` has 32-bit seconds, ROS nodes refuse negative times, and zero means
+/// "no time yet" to them.
 pub fn clock_range() -> TimeRange {
     let last = i64::from(i32::MAX) * 1_000_000_000 + 999_999_999;
     TimeRange::between(Time::from_nanos(1), Time::from_nanos(last))

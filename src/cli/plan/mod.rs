@@ -255,8 +255,8 @@ impl<'a> OtherClock<'a> {
     }
 }
 
-/// If a clock is served or followed, a recorded `/clock` would be a second clock, with times that are not played, also under
-/// another name. So it is not replayed; nor is a topic that would be sent under the name of the clock.
+/// If a clock is served or followed, a recorded `/clock` would be a second clock, with times that are not played, also
+/// under another name. So it is not replayed; nor is a topic that would be sent under the name of the clock.
 fn without_clock(
     chosen: Vec<Chosen>,
     topics: &[Topic],

@@ -1,5 +1,6 @@
 //! Marks of the current thread: it runs handlers ([`HandlerMark`]), or it delivers to the clocks of a delivery
-//! ([`DeliveryMark`]). A marked thread does not wait for handlers or for the delivery, because it would wait for itself.
+//! ([`DeliveryMark`]). A marked thread does not wait for handlers or for the delivery, because it would wait for
+//! itself.
 
 use std::cell::{Cell, RefCell};
 

@@ -225,7 +225,8 @@ fn a_sleep_ends_when_an_extrapolation_begins_at_its_time_and_runs_backwards() {
     });
 }
 
-/// An extrapolation that is set ahead wakes only the waiter with the nearest time; when it leaves, it wakes the next one.
+/// An extrapolation that is set ahead wakes only the waiter with the nearest time; when it leaves, it wakes the next
+/// one.
 #[test]
 fn sleepers_wake_one_after_the_other_when_extrapolated_time_is_set_ahead() {
     check(SOME, || {

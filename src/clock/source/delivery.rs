@@ -54,8 +54,8 @@ pub(crate) struct DeliveryState {
     /// The source's own code runs: no thread starts to deliver, and a thread that delivers stops after the current
     /// item.
     pub(crate) is_suspended: bool,
-    /// How many items were queued when `is_suspended` was set. They are left alone, because [`DeliveryItem::On`] may still
-    /// be inserted right behind them.
+    /// How many items were queued when `is_suspended` was set. They are left alone, because [`DeliveryItem::On`] may
+    /// still be inserted right behind them.
     pub(crate) protected: usize,
     /// The number of the source that was requested last; what other sources feed is ignored.
     newest_source: u64,
@@ -149,8 +149,8 @@ impl Delivery {
         self.state().malformed
     }
 
-    /// Delivers from the queue, unless another thread is delivering. Ends when the queue is empty or the source's own code
-    /// runs; if the limit is reached first, a new thread delivers the rest.
+    /// Delivers from the queue, unless another thread is delivering. Ends when the queue is empty or the source's own
+    /// code runs; if the limit is reached first, a new thread delivers the rest.
     pub(crate) fn deliver(self: &Arc<Self>, limit: DeliveryLimit) {
         let mut state = self.state();
         if state.is_delivering {

@@ -88,8 +88,9 @@ impl Switch {
         self.delivery.deliver(DeliveryLimit::BOUNDED);
     }
 
-    /// Waits until everything requested so far has been delivered and the clocks have changed. A thread that runs handlers does not wait: it may be
-    /// the one that delivers, or it could be part of a cycle of threads that wait for each other.
+    /// Waits until everything requested so far has been delivered and the clocks have changed. A thread that runs
+    /// handlers does not wait: it may be the one that delivers, or it could be part of a cycle of threads that wait for
+    /// each other.
     fn wait_until_delivered(&self) {
         if thread_marks::runs_handlers() || self.delivery.may_deliver_here() {
             return;
@@ -174,8 +175,8 @@ impl Switch {
         started
     }
 
-    /// Stops the source. [`DeliveryItem::Off`] is queued before what the source feeds meanwhile, and before another thread
-    /// can switch it on again.
+    /// Stops the source. [`DeliveryItem::Off`] is queued before what the source feeds meanwhile, and before another
+    /// thread can switch it on again.
     fn stop(&self, control: &mut Control) -> Caught<()> {
         self.is_on.store(false, Ordering::SeqCst);
         self.delivery.state().request(DeliveryItem::Off);

@@ -100,8 +100,8 @@ impl<T: QueueItem> TimeQueue<T> {
 
 impl<T: HasKind> TimeQueue<T> {
     /// Drops nothing while fewer than [`LIMIT`] items wait, so handlers that move the time see each step. The rule of
-    /// [`TimeQueue::put`] applies to the items behind these. Behind the first `2 * LIMIT - 1` items, only the newest item
-    /// of each kind is kept.
+    /// [`TimeQueue::put`] applies to the items behind these. Behind the first `2 * LIMIT - 1` items, only the newest
+    /// item of each kind is kept.
     pub(crate) fn put_by_kind(&mut self, item: T) {
         let count = self.all.len();
         if count < LIMIT {

@@ -107,8 +107,8 @@ impl Feed {
         self.put(DeliveryItem::Time(time));
     }
 
-    /// The time is that of `state`, and moves from this call on at the factor of `state`, for at most `how.max_age`. With
-    /// [`Feed::time`] it stands still between two calls.
+    /// The time is that of `state`, and moves from this call on at the factor of `state`, for at most `how.max_age`.
+    /// With [`Feed::time`] it stands still between two calls.
     ///
     /// ```
     /// use bagplay::clock::{ClockState, Extrapolation, SimTime, TestClock};
@@ -142,7 +142,8 @@ impl Feed {
     }
 
     /// Reports how many publishers of the time there are now. More than one breaks the rule that there is one clock
-    /// server; one while sim time is off is ignored, which may be unintended. Each of these is logged once as a complaint.
+    /// server; one while sim time is off is ignored, which may be unintended. Each of these is logged once as a
+    /// complaint.
     pub fn publishers(&self, count: usize) {
         self.put(DeliveryItem::Publishers(count));
     }

@@ -97,7 +97,8 @@ impl ClockWriter {
         );
     }
 
-    /// Ends all sleeps with [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and later.
+    /// Ends all sleeps with [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and
+    /// later.
     pub fn shut_down(&self) {
         self.change(Change::Shut, DeliveryLimit::BOUNDED);
     }
@@ -140,8 +141,8 @@ impl AttachedClock {
         }
     }
 
-    /// Detaches the clock from its source, in the state in which [`AttachedClock::new`] makes it. If this is dropped, no
-    /// source drives it.
+    /// Detaches the clock from its source, in the state in which [`AttachedClock::new`] makes it. If this is dropped,
+    /// no source drives it.
     #[must_use]
     pub(crate) fn detached(self) -> Self {
         Self::of(self.access, self.keep_alive)

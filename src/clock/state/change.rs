@@ -1,7 +1,7 @@
 //! The changes of a clock ([`Change`]), its state ([`TimeState`]), and the effect of a change ([`Effect`]).
 //!
-//! These are plain values: [`TimeState::effect_of`] decides what a change means, [`TimeState::commit`] makes it. `core.rs`
-//! calls both under the clock's lock, and the handlers before and after the commit, without the lock.
+//! These are plain values: [`TimeState::effect_of`] decides what a change means, [`TimeState::commit`] makes it.
+//! `core.rs` calls both under the clock's lock, and the handlers before and after the commit, without the lock.
 
 use super::clock_motion::ClockMotion;
 use super::extrapolate::{ClockPace, ClockState, LateTick, ReceivedState};
@@ -59,8 +59,8 @@ impl QueueItem for Change {
     }
 }
 
-/// The kinds of changes. Activate and deactivate are two kinds: if both wait, one of each is made, so that every handler
-/// and every sleep that a change of the source concerns reacts to it.
+/// The kinds of changes. Activate and deactivate are two kinds: if both wait, one of each is made, so that every
+/// handler and every sleep that a change of the source concerns reacts to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ChangeKind {
     /// A time of zero may be ignored, so it cannot replace another time.

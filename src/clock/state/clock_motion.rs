@@ -64,8 +64,8 @@ impl ClockMotion {
         }
     }
 
-    /// When to check whether `target`, which is in the future, has come, as an instant of the steady clock; `None` if the
-    /// clock gets there only after a change of the motion.
+    /// When to check whether `target`, which is in the future, has come, as an instant of the steady clock; `None` if
+    /// the clock gets there only after a change of the motion.
     pub(crate) fn wall_at(self, target: Time<Ros>, wall: &Wall) -> Option<Time<Steady>> {
         match self {
             Self::Wall(WallClock::Steady) => Some(Time::from_nanos(target.as_nanos())),

@@ -83,8 +83,8 @@ impl Extrapolation {
     }
 }
 
-/// A state and when it arrived. The motion that follows from it does not depend on when it is applied: it may be queued,
-/// or be applied later to a clock that is attached.
+/// A state and when it arrived. The motion that follows from it does not depend on when it is applied: it may be
+/// queued, or be applied later to a clock that is attached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceivedState {
     pub(crate) state: ClockState,

@@ -198,8 +198,8 @@ impl<K: Kind> Timer<K> {
         now.saturating_since(schedule.last)
     }
 
-    /// Takes the tick, even one that is not due yet. The next one is one or more periods after this one and in the future;
-    /// with [`MissedTicks::Burst`] it is one period after this one, so it may be due already.
+    /// Takes the tick, even one that is not due yet. The next one is one or more periods after this one and in the
+    /// future; with [`MissedTicks::Burst`] it is one period after this one, so it may be due already.
     ///
     /// # Errors
     /// If the timer is canceled.

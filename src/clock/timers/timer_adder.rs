@@ -1,7 +1,7 @@
 //! [`TimerAdder`]: adds timers to a set from a callback of the set or from another thread.
 //!
-//! Their deadlines count at once. Their callbacks wait in an [`AddedTimers`] until the thread that owns the set takes them
-//! over, which it does before it calls back.
+//! Their deadlines count at once. Their callbacks wait in an [`AddedTimers`] until the thread that owns the set takes
+//! them over, which it does before it calls back.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -112,8 +112,8 @@ impl Timetable {
         self.timers[&id].schedule
     }
 
-    /// The schedule as of `now`: the date of a system clock may have been set back since the schedule was read last, and
-    /// no jump reports that.
+    /// The schedule as of `now`: the date of a system clock may have been set back since the schedule was read last,
+    /// and no jump reports that.
     pub(crate) fn schedule_at(&mut self, id: TimerId, now: Time<Ros>) -> Schedule {
         let known = self.schedule(id);
         let schedule = known.not_before_last(now);

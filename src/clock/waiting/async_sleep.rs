@@ -5,8 +5,8 @@
 //! thread. No runtime's timer is needed. Jumps, limits and cancellations have the same effect as on
 //! [`Clock::sleep_until`].
 //!
-//! A wake-up checks only some sleeps: [`Waiters`](super::waiters::Waiters) lists those that the clock's time, a jump or a
-//! cancellation may have ended, and [`SleepTable`] those whose time limit has come.
+//! A wake-up checks only some sleeps: [`Waiters`](super::waiters::Waiters) lists those that the clock's time, a jump or
+//! a cancellation may have ended, and [`SleepTable`] those whose time limit has come.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -240,7 +240,8 @@ impl AsyncSleeps {
 
     /// The sleeps that have ended. Done also if there are no sleeps, with an empty result.
     fn check(&self, core: &Core, state: &mut CoreState, now: Option<Time<Ros>>) -> Check<Ended> {
-        // While handlers run that `now()` waits for, there is no time to check against. After that all sleeps are woken.
+        // While handlers run that `now()` waits for, there is no time to check against. After that all sleeps are
+        // woken.
         core.wake_due(state);
         let mut table = locked(&self.table);
         let mut to_check = state.waiters.take_to_check();

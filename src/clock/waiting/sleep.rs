@@ -1,5 +1,5 @@
-//! Sleeping on a clock: [`RunningSleep`] is a sleep that has begun, [`OpenWait`] a wait that the caller's check ends, as
-//! for a timer. Both run in [`Core::wait`].
+//! Sleeping on a clock: [`RunningSleep`] is a sleep that has begun, [`OpenWait`] a wait that the caller's check ends,
+//! as for a timer. Both run in [`Core::wait`].
 //!
 //! A sleep blocks the caller's thread. It is woken by its target time, a jump that its [`OnJump`] asks for, a
 //! cancellation or its time limit. It checks the time before it waits, under the lock that every change takes.
@@ -159,8 +159,8 @@ impl<P> RunningSleep<P> {
 }
 
 impl Core {
-    /// Sleeps until the target that `make_target` makes from the time; it is called when there is a time to check against.
-    /// Returns at once if the target has passed. The result is the time until which it slept.
+    /// Sleeps until the target that `make_target` makes from the time; it is called when there is a time to check
+    /// against. Returns at once if the target has passed. The result is the time until which it slept.
     pub(crate) fn sleep(
         self: &Arc<Self>,
         options: &SleepOptions,

@@ -159,8 +159,8 @@ impl Waiters {
         self.queue_at(id, None);
     }
 
-    /// Wakes the waiters that are due. A sleep that is due has ended, whatever the clock shows before its thread runs; an
-    /// open-ended wait checks again.
+    /// Wakes the waiters that are due. A sleep that is due has ended, whatever the clock shows before its thread runs;
+    /// an open-ended wait checks again.
     pub(crate) fn wake_due(&mut self, now: Time<Ros>) {
         while let Some(id) = self.due(now) {
             self.queue_at(id, None);
@@ -233,7 +233,8 @@ impl Waiters {
         self.apply_jump(&ids, event);
     }
 
-    /// The waiters to which a jump has to be applied. Every tick is a step forward: it concerns the sleeps that it ends.
+    /// The waiters to which a jump has to be applied. Every tick is a step forward: it concerns the sleeps that it
+    /// ends.
     fn concerned(&self, event: JumpEvent) -> Vec<WaiterId> {
         if event.kind == JumpKind::Forward {
             let all = ..=(event.delta(), WaiterId::LAST);

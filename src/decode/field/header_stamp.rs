@@ -11,14 +11,14 @@ const TIME: &str = "builtin_interfaces/msg/Time";
 /// The name of the field, in the header and in messages without one.
 const STAMP: &str = "stamp";
 
-/// Says of a message type that its messages begin with a stamp: with a `std_msgs/Header`, or with a `builtin_interfaces/Time`
-/// named `stamp`.
+/// Says of a message type that its messages begin with a stamp: with a `std_msgs/Header`, or with a
+/// `builtin_interfaces/Time` named `stamp`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HeaderStamp(());
 
 impl HeaderStamp {
-    /// `None` if the messages of this type do not begin with a stamp, or if its definition cannot be read. Only definitions of
-    /// ROS 2 (`ros2msg`) are read.
+    /// `None` if the messages of this type do not begin with a stamp, or if its definition cannot be read. Only
+    /// definitions of ROS 2 (`ros2msg`) are read.
     pub fn of(schema: &Schema) -> Option<Self> {
         if schema.encoding != "ros2msg" {
             return None;
@@ -27,8 +27,8 @@ impl HeaderStamp {
         begins_with_stamp(&definitions).then_some(Self(()))
     }
 
-    /// The stamp of a message in CDR, of either byte order; `None` if the payload is too short, is not plain CDR, or if its
-    /// nanoseconds are a second or more.
+    /// The stamp of a message in CDR, of either byte order; `None` if the payload is too short, is not plain CDR, or if
+    /// its nanoseconds are a second or more.
     pub fn read(self, payload: &[u8]) -> Option<Time<Ros>> {
         let (header, body) = payload.split_first_chunk::<4>()?;
         let (sec, rest) = body.split_first_chunk::<4>()?;
@@ -60,7 +60,8 @@ fn begins_with_stamp(definitions: &Definitions) -> bool {
     }
 }
 
-/// Whether a field is a time named `stamp`, of the usual layout if it is defined. Some recorders leave out its definition.
+/// Whether a field is a time named `stamp`, of the usual layout if it is defined. Some recorders leave out its
+/// definition.
 fn is_stamp(field: &Field, definitions: &Definitions) -> bool {
     let is_one = |field: &Field, primitive| {
         field.array == Array::One && field.base == BaseType::Primitive(primitive)

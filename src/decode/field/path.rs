@@ -11,8 +11,8 @@ const MAX_PARTS: usize = 200;
 /// Which field of a message.
 ///
 /// Names have dots between them: `pose.pose.position.x`. An element of an array has its index in brackets, from 0, or
-/// from the end by `[-1]`; `[*]` stands for all elements. `length` is the number of elements of an array, or of bytes of
-/// a text. A time has the parts `sec` and `nanosec`.
+/// from the end by `[-1]`; `[*]` stands for all elements. `length` is the number of elements of an array, or of bytes
+/// of a text. A time has the parts `sec` and `nanosec`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ValuePath {
     parts: Vec<Part>,

@@ -32,8 +32,8 @@ enum FieldMethod {
 }
 
 impl FieldReader {
-    /// Finds the path in the definition of the topic: an error if the topic has no definition, or the definition no such
-    /// field. JSON has no definition that is used: its fields are found in each message.
+    /// Finds the path in the definition of the topic: an error if the topic has no definition, or the definition no
+    /// such field. JSON has no definition that is used: its fields are found in each message.
     pub fn new(topic: &Topic, path: &ValuePath) -> Result<Self, FieldError> {
         let method = match method(topic)
             .map_err(escaped)
@@ -51,8 +51,8 @@ impl FieldReader {
 
     /// Calls `visit` with each value of the path in a message, in order, until it breaks. The first argument has the
     /// indexes of the elements that `[*]` stands for. There is no value for an element that the message does not have,
-    /// nor for `null` in JSON. An error if the payload does not have the type of the topic; values before that have been
-    /// visited. Work and memory are bounded by the size of the payload.
+    /// nor for `null` in JSON. An error if the payload does not have the type of the topic; values before that have
+    /// been visited. Work and memory are bounded by the size of the payload.
     pub fn read(
         &self,
         payload: &[u8],

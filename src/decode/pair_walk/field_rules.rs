@@ -18,8 +18,8 @@ pub struct FieldRule {
     pub nan_equal: Option<bool>,
 }
 
-/// How all fields of a message are compared. Of two rules for one field, the one holds that names it with more steps, else
-/// the later one. What is ignored is not looked into.
+/// How all fields of a message are compared. Of two rules for one field, the one holds that names it with more steps,
+/// else the later one. What is ignored is not looked into.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FieldRules {
     rules: Vec<FieldRule>,

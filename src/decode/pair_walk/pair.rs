@@ -111,8 +111,8 @@ impl PairWalk {
         }
     }
 
-    /// Compares two payloads; `out` gets each field that differs, in the order of the first definition. If it is not called,
-    /// the payloads are equal. A payload that cannot be read to its end differs from all others.
+    /// Compares two payloads; `out` gets each field that differs, in the order of the first definition. If it is not
+    /// called, the payloads are equal. A payload that cannot be read to its end differs from all others.
     pub fn compare(
         &self,
         left: &[u8],

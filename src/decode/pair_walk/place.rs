@@ -16,8 +16,8 @@ pub struct FieldPlace {
 }
 
 impl FieldPlace {
-    /// The place of a path such as `pose.covariance[7]`. `None` if the messages have no such field, if it is a message, or an
-    /// array without the number of an element, or if they cannot be decoded.
+    /// The place of a path such as `pose.covariance[7]`. `None` if the messages have no such field, if it is a message,
+    /// or an array without the number of an element, or if they cannot be decoded.
     pub fn of(topic: &Topic, path: &str) -> Option<Self> {
         let Ok(Method::Ros(layout)) = method(topic) else {
             return None;

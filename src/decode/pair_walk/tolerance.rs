@@ -2,8 +2,8 @@
 
 use super::scalar::Scalar;
 
-/// How much numbers may differ. Two numbers are equal if their distance is at most `absolute`, or at most `relative` times
-/// the larger of their magnitudes.
+/// How much numbers may differ. Two numbers are equal if their distance is at most `absolute`, or at most `relative`
+/// times the larger of their magnitudes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tolerance {
     /// The largest distance, in the unit of the field; of a stamp, in seconds.
@@ -22,8 +22,8 @@ impl Tolerance {
         nan_equal: true,
     };
 
-    /// Whether two values are equal. Zero and minus zero are, infinities of one sign are; truth values and texts are equal if
-    /// they are the same.
+    /// Whether two values are equal. Zero and minus zero are, infinities of one sign are; truth values and texts are
+    /// equal if they are the same.
     pub fn allows(self, left: &Scalar<'_>, right: &Scalar<'_>) -> bool {
         match (left, right) {
             (Scalar::Text(left), Scalar::Text(right)) => left == right,

@@ -1,7 +1,7 @@
 //! [`Walk`]: two payloads, walked over side by side.
 //!
-//! What has a fixed size and equal bytes on both sides is passed in one step. If the definitions differ, the fields that
-//! both have are compared, wherever they are.
+//! What has a fixed size and equal bytes on both sides is passed in one step. If the definitions differ, the fields
+//! that both have are compared, wherever they are.
 
 use std::collections::BTreeMap;
 

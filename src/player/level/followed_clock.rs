@@ -92,8 +92,8 @@ pub struct FollowedClock {
     options: FollowOptions,
     /// The identity of the server whose ticks count.
     server: Option<u128>,
-    /// When its last tick arrived. A state does not say of which server it is: of one that was restarted it may come while
-    /// the former one counts.
+    /// When its last tick arrived. A state does not say of which server it is: of one that was restarted it may come
+    /// while the former one counts.
     ticked: Option<Time<Steady>>,
     /// When the last tick or state that counts arrived.
     heard: Option<Time<Steady>>,

@@ -88,8 +88,8 @@ impl ServedClock {
         self.ticker.begin(now);
     }
 
-    /// The next step of log time: the first that is past the last time shown. `None`: there are no steps, or nothing was
-    /// shown in this generation.
+    /// The next step of log time: the first that is past the last time shown. `None`: there are no steps, or nothing
+    /// was shown in this generation.
     pub(super) fn next_step(&self, segment: Segment) -> Option<Time<Ros>> {
         let (shown, is_reverse) = (self.shown?, segment.speed().is_reverse());
         let steps = self

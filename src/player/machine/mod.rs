@@ -182,7 +182,8 @@ impl Machine {
         self.earliest(now, out)
     }
 
-    /// The earliest of tick, step of the clock, message and end: done if it is due, otherwise returned as the instant to wait for.
+    /// The earliest of tick, step of the clock, message and end: done if it is due, otherwise returned as the instant
+    /// to wait for.
     fn earliest(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         let tick = self.clock.next_tick(now);
         let step = self.step_at(now);

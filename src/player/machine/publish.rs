@@ -55,8 +55,8 @@ impl Machine {
             .taken(message.key, went_out, segment, &mut self.answers);
     }
 
-    /// After [`Machine::advance`] without a schedule: sends the next message, if it has been read and nothing can be due
-    /// before it. Returns whether it was sent. Does what `advance` would do next, at less cost.
+    /// After [`Machine::advance`] without a schedule: sends the next message, if it has been read and nothing can be
+    /// due before it. Returns whether it was sent. Does what `advance` would do next, at less cost.
     pub fn send_on(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
         if !self.is_unpaced() || self.options.skip_empty.is_some() {
             return false;

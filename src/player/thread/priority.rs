@@ -5,8 +5,8 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// The real-time priority, in percent of the range of the system: above all ordinary threads, below those that people give
-/// to drivers.
+/// The real-time priority, in percent of the range of the system: above all ordinary threads, below those that people
+/// give to drivers.
 const PERCENT: u8 = 10;
 /// The niceness without the permission for real time.
 const NICE: i32 = -10;
@@ -17,8 +17,8 @@ pub enum Scheduling {
     /// As any other thread.
     #[default]
     Normal,
-    /// Before all ordinary threads (`SCHED_FIFO`). If that is not permitted, it runs at nice −10. If that is not permitted
-    /// either, nothing changes. The log says so.
+    /// Before all ordinary threads (`SCHED_FIFO`). If that is not permitted, it runs at nice −10. If that is not
+    /// permitted either, nothing changes. The log says so.
     Realtime,
 }
 

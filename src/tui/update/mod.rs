@@ -167,7 +167,8 @@ impl Model {
         }
     }
 
-    /// Scrolls the help or the event log to its edge by a key that otherwise seeks; `false` if there is nothing to scroll.
+    /// Scrolls the help or the event log to its edge by a key that otherwise seeks; `false` if there is nothing to
+    /// scroll.
     fn scrolls(&mut self, action: Action) -> bool {
         if !matches!(self.layer, Layer::Help(_) | Layer::Log(_)) {
             return false;

@@ -33,8 +33,8 @@ struct Run {
     report: Report,
 }
 
-/// Plays messages of `/a` at these times. `answer` is called with each message and clock, on a thread of its own, and says
-/// on which topic it is answered.
+/// Plays messages of `/a` at these times. `answer` is called with each message and clock, on a thread of its own, and
+/// says on which topic it is answered.
 fn run(
     options: Options,
     times: &[i64],

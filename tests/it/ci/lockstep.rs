@@ -15,7 +15,8 @@ use super::programs::Program;
 use crate::machine::transcript::{NAMES, cue, messages, options};
 use crate::support::patience::PATIENCE;
 
-/// Sends messages to a program in lockstep; returns for each the answer that was there when the next one was sent, or at the end.
+/// Sends messages to a program in lockstep; returns for each the answer that was there when the next one was sent, or
+/// at the end.
 fn in_lockstep(program: &str, pace: Pace, times: &[i64]) -> Vec<Option<u8>> {
     let program = Program::start(program);
     let settler = Settler::new(Processes::Tree(vec![program.id()]), &[]).unwrap();

@@ -320,7 +320,8 @@ impl World {
         }
     }
 
-    /// Looks until the threads have settled or the limit has passed. With `is_mark` the proof is the mark for what follows.
+    /// Looks until the threads have settled or the limit has passed. With `is_mark` the proof is the mark for what
+    /// follows.
     fn settle(&mut self, settling: &mut Settling, limit: Duration, is_mark: bool) -> Step {
         settling.begin(self.now, limit);
         let mut how = How::Ran;

@@ -51,8 +51,8 @@ pub(super) fn subscriber(mut socket: UnixStream, port: u64) {
     let _ = socket.read_exact(&mut [0]);
 }
 
-/// Sends messages to a subscriber in a process of its own, each when it has settled. The answer on the socket is how many
-/// of them had not reached the callback then.
+/// Sends messages to a subscriber in a process of its own, each when it has settled. The answer on the socket is how
+/// many of them had not reached the callback then.
 pub(super) fn publisher(mut socket: UnixStream, port: u64) {
     let session = session("peer", "listen/endpoints", port);
     let (mut answers, of_child) = UnixStream::pair().unwrap();

@@ -126,8 +126,8 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Of any bytes: they equal themselves, two differ in both directions or in none, and without rules two that are equal are
-    /// equal field by field, too.
+    /// Of any bytes: they equal themselves, two differ in both directions or in none, and without rules two that are
+    /// equal are equal field by field, too.
     #[test]
     fn any_bytes_are_compared(
         kinds in prop::array::uniform2(0..6_usize),

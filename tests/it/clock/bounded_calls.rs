@@ -92,8 +92,8 @@ fn register_slow_handler(clock: &Clock<Ros>, ticker: &Ticker) -> JumpHandle {
     clock.on_jump(JumpFilter::any(), handler).unwrap()
 }
 
-/// Checks that `call` returns, which attaches the clock to `source` or starts it, and that the clock then shows what the
-/// source feeds.
+/// Checks that `call` returns, which attaches the clock to `source` or starts it, and that the clock then shows what
+/// the source feeds.
 #[track_caller]
 fn check_returns(
     source: &OpenSource,

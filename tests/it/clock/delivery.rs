@@ -1,5 +1,5 @@
-//! The delivery of times to clocks, where the order of events matters: clocks that are attached late, values that wait in
-//! the queue, source code and handlers that run at the same time.
+//! The delivery of times to clocks, where the order of events matters: clocks that are attached late, values that wait
+//! in the queue, source code and handlers that run at the same time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! What a program feeds by hand and what the clocks then tell: their pace, complaints; sources that are chosen at run time.
+//! What a program feeds by hand and what the clocks then tell: their pace, complaints; sources that are chosen at run
+//! time.
 
 use bagplay::clock::{
     Clock, ClockPace, ClockState, Complaint, Extrapolation, Fallback, MachineSource, NoSource,

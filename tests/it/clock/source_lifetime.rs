@@ -1,4 +1,5 @@
-//! The lifetime of a source: it is stopped and dropped with the last handle of its clocks, and no thread waits for itself.
+//! The lifetime of a source: it is stopped and dropped with the last handle of its clocks, and no thread waits for
+//! itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -13,7 +13,8 @@ use super::transcript::{Act, line, messages, options, pace, playing, quiet, ros,
 /// A lap without a schedule takes no time, so a loop never waits.
 const MOST_EFFECTS: usize = 300;
 
-/// What a machine did in a script, and its status at the end. `burst`: how many messages it may send after each `advance`.
+/// What a machine did in a script, and its status at the end. `burst`: how many messages it may send after each
+/// `advance`.
 fn effects(mut machine: Machine, script: &[(i64, Act)], burst: usize) -> (Vec<String>, Status) {
     let mut seen = Vec::new();
     let mut script = script.iter().peekable();

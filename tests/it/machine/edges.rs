@@ -462,7 +462,8 @@ fn timing_commands() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever times a file declares, neither the position of the segment nor the clock moves back within a generation.
+    /// Whatever times a file declares, neither the position of the segment nor the clock moves back within a
+    /// generation.
     #[test]
     fn wrong_times_never_move_position_or_clock_back_within_a_generation(
         times in proptest::collection::vec(1000..2000_i64, 1..12),
@@ -574,8 +575,8 @@ proptest! {
     }
 }
 
-/// The clocks and messages of a machine that plays at ten times the speed with a tick every 10 ms, and is woken at these
-/// instants in microseconds.
+/// The clocks and messages of a machine that plays at ten times the speed with a tick every 10 ms, and is woken at
+/// these instants in microseconds.
 fn clocks(all: Vec<Message>, woken: &[i64]) -> Vec<String> {
     let fast = Options {
         pace: Pace::At(Speed::from_f64(10.0).unwrap()),

@@ -242,7 +242,8 @@ fn a_server_that_is_killed_holds_playback_and_another_one_starts_it_again() {
     assert_eq!(player.machine.state(), State::Playing);
 }
 
-/// Servers of one node share the topic of the state, so that the state of the second one comes while the first one counts.
+/// Servers of one node share the topic of the state, so that the state of the second one comes while the first one
+/// counts.
 #[test]
 fn a_server_that_was_restarted_is_followed_from_its_first_state_on() {
     // In one case the first server is lost by then, in the other it is not.

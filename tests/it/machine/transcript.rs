@@ -167,7 +167,8 @@ pub(crate) fn settle(machine: &mut Machine, now: Time<Steady>) -> (Vec<String>, 
     }
 }
 
-/// Wakes the machine at these instants: the messages that it sends, with a line `-- INSTANT` after those of each instant.
+/// Wakes the machine at these instants: the messages that it sends, with a line `-- INSTANT` after those of each
+/// instant.
 fn woken(machine: &mut Machine, instants: &[i64]) -> Vec<String> {
     let mut sent = Vec::new();
     for now in instants {

@@ -23,9 +23,9 @@ use super::held::System;
 use super::result::reports::WITH_INPUTS;
 use crate::app::failure::{Failure, OrExit};
 
-/// The threads of this process through which messages leave and arrive: all of zenoh's. A connection belongs to the runtime
-/// that accepted or opened it (`acc-`, `net-`, `app-`): its threads wake those that receive (`rx-`). `subscribe` has a
-/// lock that those need.
+/// The threads of this process through which messages leave and arrive: all of zenoh's. A connection belongs to the
+/// runtime that accepted or opened it (`acc-`, `net-`, `app-`): its threads wake those that receive (`rx-`).
+/// `subscribe` has a lock that those need.
 const OWN_THREADS: [&str; 6] = ["acc-", "app-", "net-", "rx-", "subscribe", "tx-"];
 
 /// The options of the session.
@@ -63,7 +63,8 @@ pub(super) fn receive(
             .then(|| RecorderOptions::new(recording.with_file_name(WITH_INPUTS))),
         record: Some(RecorderOptions::new(recording)),
         definitions: Definitions::new(bag.topics(), AmentIndex::of_environment()),
-        // Processes that ran before may have published before. They join the router of this run later, so they look new.
+        // Processes that ran before may have published before. They join the router of this run later, so they look
+        // new.
         are_publishers_new: !args.ci.command.is_empty()
             && args.ci.pid.is_empty()
             && !args.ci.held_system,

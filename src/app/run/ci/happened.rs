@@ -80,8 +80,8 @@ impl Happened {
         is_lockstep && !self.progress.has_reacted && self.inputs.iter().any(is_received)
     }
 
-    /// The topics of which only a part was played, because another node began to publish them: a sentence for each. What the
-    /// program under test received of them depends on when that was.
+    /// The topics of which only a part was played, because another node began to publish them: a sentence for each.
+    /// What the program under test received of them depends on when that was.
     pub(super) fn cut_short(&self) -> Vec<String> {
         let sent = |topic: &str| {
             let input = self.inputs.iter().find(|input| input.topic == topic);

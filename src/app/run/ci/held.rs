@@ -156,8 +156,8 @@ impl System {
         }
     }
 
-    /// A run of this process has ended, with the clock at this time, if it had begun. Returns how the program is: it runs on, or
-    /// it has ended; and what is known of the system.
+    /// A run of this process has ended, with the clock at this time, if it had begun. Returns how the program is: it
+    /// runs on, or it has ended; and what is known of the system.
     pub(super) fn has_dealt_with_run(
         &self,
         record: SystemRecord,

@@ -102,7 +102,8 @@ pub(crate) fn run(
     Ok(exit)
 }
 
-/// Writes the reports of a run that cannot read what it needs. A command line that is wrong has none. Returns the failure.
+/// Writes the reports of a run that cannot read what it needs. A command line that is wrong has none. Returns the
+/// failure.
 fn report_unread(args: &PlayArgs, failure: Failure, span: Span) -> Failure {
     if failure.exit == Exit::Usage {
         return failure;

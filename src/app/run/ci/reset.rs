@@ -1,5 +1,5 @@
-//! The beginning of a run on a system that stays: it sees the clock go to the start of the run, and is reset, before anything
-//! else is sent.
+//! The beginning of a run on a system that stays: it sees the clock go to the start of the run, and is reset, before
+//! anything else is sent.
 
 use std::time::Duration as StdDuration;
 

@@ -11,8 +11,8 @@ use bagplay::untrusted::Foreign;
 
 use crate::app::failure::{Failure, OrExit};
 
-/// The command line of a scenario and of the other words that were given, the program's name first. What is given replaces
-/// what the scenario has.
+/// The command line of a scenario and of the other words that were given, the program's name first. What is given
+/// replaces what the scenario has.
 pub(crate) fn command_line(
     file: &Path,
     run_dir: Option<&PathBuf>,

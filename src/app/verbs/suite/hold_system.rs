@@ -1,5 +1,5 @@
-//! `play suite hold-system`: a process that holds a system under test while several cases use it. It is the router of the
-//! system's network and the parent of its program, so that both outlast each case, and end with the suite.
+//! `play suite hold-system`: a process that holds a system under test while several cases use it. It is the router of
+//! the system's network and the parent of its program, so that both outlast each case, and end with the suite.
 
 use std::io;
 use std::thread;

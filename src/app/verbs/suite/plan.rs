@@ -39,7 +39,8 @@ fn check_files(list: &CaseList, makes_golden: bool) -> anyhow::Result<()> {
     })
 }
 
-/// Refuses reports in the place of another file of the suite: one that a case reads, the weights, or the report of a shard.
+/// Refuses reports in the place of another file of the suite: one that a case reads, the weights, or the report of a
+/// shard.
 fn refuse_overwriting(list: &CaseList, args: &SuiteRunArgs) -> anyhow::Result<()> {
     let weights = args.timings.iter();
     let weights = weights.map(|file| (file.as_path(), "the file of --timings".to_owned()));
@@ -155,8 +156,8 @@ impl ShardPlan {
         }
     }
 
-    /// Checks the command lines of all cases, as far as that is possible without running them: if `with_recordings`, also whether
-    /// they fit the recordings. A recording that cannot be opened is an error of the run.
+    /// Checks the command lines of all cases, as far as that is possible without running them: if `with_recordings`,
+    /// also whether they fit the recordings. A recording that cannot be opened is an error of the run.
     pub(super) fn check_words(
         &self,
         runner: &Runner,

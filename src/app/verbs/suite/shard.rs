@@ -166,8 +166,8 @@ fn run_cases(
     })
 }
 
-/// The report of the shard, which is also made if its file could not be written. A case that was not run has a record that
-/// says why.
+/// The report of the shard, which is also made if its file could not be written. A case that was not run has a record
+/// that says why.
 fn suite_report(
     plan: &ShardPlan,
     cases: &[&Case],

@@ -1,5 +1,5 @@
-//! [`Table`]: the runs of a suite while they run: on a terminal one line for each that runs, and everywhere one line of the
-//! log for each case that has ended.
+//! [`Table`]: the runs of a suite while they run: on a terminal one line for each that runs, and everywhere one line of
+//! the log for each case that has ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! [`Handle`]: a process that may have another parent, and how it ended, as far as the system tells.
 //!
-//! The result of a process belongs to its parent. Until the parent has asked for it, `/proc/PID/stat` shows it, and while
-//! several threads of the process end one after the other, it is shown already. So the ends of some threads are awaited, too:
-//! then there is more time.
+//! The result of a process belongs to its parent. Until the parent has asked for it, `/proc/PID/stat` shows it, and
+//! while several threads of the process end one after the other, it is shown already. So the ends of some threads are
+//! awaited, too: then there is more time.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -111,8 +111,8 @@ fn line(stat: &File) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// The result in a line of `stat`, as `wait` has it. `None` for a process that is stopped: then the field has the signal
-/// that stopped it.
+/// The result in a line of `stat`, as `wait` has it. `None` for a process that is stopped: then the field has the
+/// signal that stopped it.
 fn result(stat: &[u8]) -> Option<How> {
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let fields = std::str::from_utf8(stat.get(close + 1..)?).ok()?;

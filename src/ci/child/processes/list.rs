@@ -86,8 +86,8 @@ pub fn has_ended(id: u32) -> bool {
     cfg!(target_os = "linux") && process.is_none_or(|process| process.has_ended)
 }
 
-/// The environment with which a process began; `None` if it is another user's, or has ended. Empty for a moment while the
-/// process executes another program.
+/// The environment with which a process began; `None` if it is another user's, or has ended. Empty for a moment while
+/// the process executes another program.
 pub(in crate::ci::child) fn environment(id: i32) -> Option<Vec<u8>> {
     read(id, "environ")
 }

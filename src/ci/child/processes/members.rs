@@ -39,7 +39,8 @@ impl Members {
         Self { me, leader, known }
     }
 
-    /// The processes of the list that belong to the program. They are the group, what was known before, children of this process that are marked, and all that descend from these.
+    /// The processes of the list that belong to the program. They are the group, what was known before, children of
+    /// this process that are marked, and all that descend from these.
     ///
     /// `mark` is asked about children of this process that run, and about no others.
     pub(in crate::ci::child) fn find(

@@ -1,8 +1,8 @@
 //! Comparison of two recordings: of the outputs of a run with those of a reference, or of two runs.
 //!
-//! [`compare`] reads both side by side, pairs their messages by stamp or by index, and compares each pair field by field
-//! under [`Rules`]. The [`Comparison`] says where they first differ and what differs how often. [`update`] makes the
-//! recording of a run the new reference.
+//! [`compare`] reads both side by side, pairs their messages by stamp or by index, and compares each pair field by
+//! field under [`Rules`]. The [`Comparison`] says where they first differ and what differs how often. [`update`] makes
+//! the recording of a run the new reference.
 
 mod comparison;
 mod page;

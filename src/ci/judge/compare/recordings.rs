@@ -1,7 +1,7 @@
 //! [`compare`]: reads two recordings side by side and compares their messages.
 //!
-//! Both are read once, in order of their log times. A message whose partner has not been read waits for it. So memory is
-//! bounded by what the two cursors hold and by [`Waiting`], not by the size of the recordings.
+//! Both are read once, in order of their log times. A message whose partner has not been read waits for it. So memory
+//! is bounded by what the two cursors hold and by [`Waiting`], not by the size of the recordings.
 
 use std::io;
 

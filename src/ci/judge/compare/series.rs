@@ -14,8 +14,8 @@ const HELD: u64 = 16 << 20;
 
 type Series = Vec<(i64, f64)>;
 
-/// The values in the reference and in the run by log time, in nanoseconds. Empty if the field is no number. Values that are
-/// not finite are left out: a plot cannot show them.
+/// The values in the reference and in the run by log time, in nanoseconds. Empty if the field is no number. Values that
+/// are not finite are left out: a plot cannot show them.
 pub(super) fn around(
     bags: [&Bag; 2],
     topics: [Option<TopicId>; 2],

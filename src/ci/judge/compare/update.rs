@@ -49,8 +49,9 @@ pub enum UpdateError {
     },
 }
 
-/// Replaces the reference by a copy of the recording of the run, unless they are equal under the rules. The copy is written
-/// beside it and then renamed, so there is always a whole reference. A link stays a link: what it leads to is replaced.
+/// Replaces the reference by a copy of the recording of the run, unless they are equal under the rules. The copy is
+/// written beside it and then renamed, so there is always a whole reference. A link stays a link: what it leads to is
+/// replaced.
 pub fn update(run: &Path, reference: &Path, rules: &Rules) -> Result<Updated, UpdateError> {
     let run_bag = Bag::open(&[run])?;
     if run_bag.range().is_none() {

@@ -1,7 +1,7 @@
 //! [`Waiting`]: messages whose partner in the other recording has not been read yet.
 //!
-//! Payloads beyond a number of bytes are kept in a temporary file, so memory does not depend on how far the partners lie
-//! apart.
+//! Payloads beyond a number of bytes are kept in a temporary file, so memory does not depend on how far the partners
+//! lie apart.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;

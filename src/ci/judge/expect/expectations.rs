@@ -88,8 +88,8 @@ impl Expectations {
         topics
     }
 
-    /// The topics that the system under test has to publish, or must not: without those of transforms, which may be in the
-    /// recordings that were played instead.
+    /// The topics that the system under test has to publish, or must not: without those of transforms, which may be in
+    /// the recordings that were played instead.
     pub fn output_topics(&self) -> impl Iterator<Item = &str> {
         let all = self.all.iter().map(|(_, expectation)| expectation);
         let of_topics = all.filter(|it| !matches!(it.spec, Spec::Gate(_) | Spec::Transform(_)));
@@ -102,8 +102,8 @@ impl Expectations {
         judge::judge(&self.all, run)
     }
 
-    /// A sentence for each topic that must not have messages, that nobody played or published, and whose name is almost that of
-    /// another one: the expectation holds, but may mean the other topic.
+    /// A sentence for each topic that must not have messages, that nobody played or published, and whose name is almost
+    /// that of another one: the expectation holds, but may mean the other topic.
     pub fn doubts(&self, run: &Judged<'_>) -> Vec<String> {
         let bags = Bags::of(run);
         let mut doubts = Vec::new();

@@ -93,8 +93,8 @@ fn check(name: &str, expectation: &Expectation, outcome: Outcome, bags: &Bags<'_
     Check::new(Kind::Expectation, name, verdict, reason)
 }
 
-/// What is expected of an output that no node published, because the run played the topic. If no message is expected, that
-/// cannot be decided, and everything else fails.
+/// What is expected of an output that no node published, because the run played the topic. If no message is expected,
+/// that cannot be decided, and everything else fails.
 fn of_played(expectation: &Expectation) -> Outcome {
     let topic = Foreign::text(&expectation.topic);
     let why = format!(
@@ -261,8 +261,8 @@ impl<'l, 'a> Pass<'l, 'a> {
         Begun::Rule
     }
 
-    /// Reads the recordings. Returns the damage of the outputs by which messages may be missing: the first, and how much
-    /// there is. What is damaged in the inputs was not played.
+    /// Reads the recordings. Returns the damage of the outputs by which messages may be missing: the first, and how
+    /// much there is. What is damaged in the inputs was not played.
     fn run(&mut self) -> Option<(Damage, u64)> {
         let outputs = self.log.bags.outputs;
         let lost = outputs

@@ -1,7 +1,7 @@
 //! Expectations: what must hold of the outputs of a run, written in a file.
 //!
-//! [`Expectations::parse`] reads a file, [`Expectations::judge`] judges a run by it. Each expectation is one check of the
-//! reports. The file is described in `docs/expectations.md`.
+//! [`Expectations::parse`] reads a file, [`Expectations::judge`] judges a run by it. Each expectation is one check of
+//! the reports. The file is described in `docs/expectations.md`.
 
 mod expectation;
 mod expectations;

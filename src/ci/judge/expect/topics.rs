@@ -55,7 +55,8 @@ impl<'a> Bags<'a> {
         }
     }
 
-    /// The topics of this name in one recording, as far as they were played: several, if they have several types. A leading slash does not count.
+    /// The topics of this name in one recording, as far as they were played: several, if they have several types. A
+    /// leading slash does not count.
     pub(crate) fn named(&self, side: Side, name: &str) -> Vec<TopicKey> {
         let topics = self.get(side).map(Bag::topics).unwrap_or_default();
         let topics = (0..).zip(topics);

@@ -1,4 +1,5 @@
-//! Repetitions of a run: whether all have equal outputs, and if not, where two of them first differ and what may be the cause.
+//! Repetitions of a run: whether all have equal outputs, and if not, where two of them first differ and what may be the
+//! cause.
 
 mod digests;
 mod racing;

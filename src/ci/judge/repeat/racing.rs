@@ -72,8 +72,8 @@ impl Facts {
         }
     }
 
-    /// What may have happened in a different order, one sentence each; what has to do with the topic that diverges, and with the
-    /// input before it, first.
+    /// What may have happened in a different order, one sentence each; what has to do with the topic that diverges, and
+    /// with the input before it, first.
     pub fn racing(&self, divergence: &Divergence) -> Vec<String> {
         let input = divergence.input.as_ref().map(|(topic, _)| topic.as_str());
         let is_near = |topic: &str| Some(topic) == input || topic == divergence.topic;

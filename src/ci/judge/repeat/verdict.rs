@@ -49,8 +49,8 @@ pub enum RepeatError {
 }
 
 impl Repeat {
-    /// Compares the digests. If they are not all equal, compares the recordings of two runs: one of the most frequent digest,
-    /// which counts as the reference, and one of the next.
+    /// Compares the digests. If they are not all equal, compares the recordings of two runs: one of the most frequent
+    /// digest, which counts as the reference, and one of the next.
     pub fn judge(&self, sent: &Sent<'_>, facts: &Facts) -> Result<RepeatVerdict, RepeatError> {
         let Some((usual, other)) = self.differing() else {
             let (verdict, reason) = match self.runs() {

@@ -1,5 +1,5 @@
-//! [`Definitions`]: finds the definition of a type that is received: in the recording that is played, by the node that publishes
-//! it, or in the installed packages. [`Known`] keeps what was found, for all threads.
+//! [`Definitions`]: finds the definition of a type that is received: in the recording that is played, by the node that
+//! publishes it, or in the installed packages. [`Known`] keeps what was found, for all threads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,8 +58,8 @@ impl Definitions {
         })
     }
 
-    /// Looks up a topic; `described` asks the nodes that publish it. A definition whose hash is not the published one is not
-    /// used: messages would be misread.
+    /// Looks up a topic; `described` asks the nodes that publish it. A definition whose hash is not the published one
+    /// is not used: messages would be misread.
     pub fn find(
         &self,
         topic: &PublishedTopic,

@@ -61,7 +61,8 @@ impl LookUp {
         self.subscriptions.look_again();
     }
 
-    /// `silent` are the nodes that have not answered or have no such service, with the reason: none of them is asked again.
+    /// `silent` are the nodes that have not answered or have no such service, with the reason: none of them is asked
+    /// again.
     fn ask_nodes(
         &self,
         topic: &PublishedTopic,

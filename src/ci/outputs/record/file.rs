@@ -1,5 +1,5 @@
-//! [`RecordingFile`]: an MCAP file that is readable at any time. Only whole chunks are written to it, each as one piece; a piece
-//! that the disk did not take is cut off again.
+//! [`RecordingFile`]: an MCAP file that is readable at any time. Only whole chunks are written to it, each as one
+//! piece; a piece that the disk did not take is cut off again.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -10,8 +10,8 @@ use crate::ci::outputs::arrival::Arrival;
 /// What a message takes besides its payload.
 const OVERHEAD: usize = 128;
 
-/// With so many bytes waiting, the taker is woken. With fewer it comes by itself, so that a message that is alone does not cost the
-/// change to another thread.
+/// With so many bytes waiting, the taker is woken. With fewer it comes by itself, so that a message that is alone does
+/// not cost the change to another thread.
 const WORTH_WAKING: usize = 256 << 10;
 
 /// Messages for one taker.

@@ -1,8 +1,8 @@
 //! [`Recorder`]: writes outputs to an MCAP file, on a thread of its own.
 //!
-//! The messages of a topic wait until its definition is known, for [`DEFINITION_LIMIT`] at most, or until the queue is full; those
-//! of other topics are written meanwhile. A chunk is written when it is full, and once per second. When the file cannot be
-//! written any more, recording ends with one error, and everything that comes later is counted.
+//! The messages of a topic wait until its definition is known, for [`DEFINITION_LIMIT`] at most, or until the queue is
+//! full; those of other topics are written meanwhile. A chunk is written when it is full, and once per second. When the
+//! file cannot be written any more, recording ends with one error, and everything that comes later is counted.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -262,8 +262,8 @@ impl Writing {
         size_of(&arrival)
     }
 
-    /// Writes the messages of topics whose definition has become known, or of which `is_due` says that they have waited long
-    /// enough; returns their bytes.
+    /// Writes the messages of topics whose definition has become known, or of which `is_due` says that they have waited
+    /// long enough; returns their bytes.
     fn define(&mut self, is_due: impl Fn(Instant) -> bool) -> usize {
         let ready = self.topics.iter().filter(|(number, topic)| match topic {
             Writable::Undefined(_, deadline) => {
@@ -329,8 +329,8 @@ impl Writing {
         *unrecorded.entry(topic.name.clone()).or_default() += count;
     }
 
-    /// Does something with the file, if it can still be written; an error ends recording. `what` returns whether the file has
-    /// all messages from before it.
+    /// Does something with the file, if it can still be written; an error ends recording. `what` returns whether the
+    /// file has all messages from before it.
     fn try_file(&mut self, what: impl FnOnce(&mut RecordingFile) -> Result<bool, RecordError>) {
         match self.file.as_mut().map(what) {
             Some(Ok(true)) => {

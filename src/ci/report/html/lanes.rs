@@ -70,8 +70,8 @@ fn lanes<'a>(moments: &'a [Moment], what: &[Happened]) -> Vec<Lane<'a>> {
     lanes.into_values().collect()
 }
 
-/// How many messages or answers, and how many questions given up, there were in the run: more than there are marks if it
-/// was thinned out.
+/// How many messages or answers, and how many questions given up, there were in the run: more than there are marks if
+/// it was thinned out.
 fn numbers(run: &RunRecord, class: &str, lane: &Lane<'_>) -> (u64, u64) {
     let length = |marks: &Vec<&Moment>| u64::try_from(marks.len()).unwrap_or(u64::MAX);
     let (mut marks, mut missed) = (length(&lane.marks), length(&lane.missed));

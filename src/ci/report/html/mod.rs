@@ -1,8 +1,8 @@
 //! One page that shows a run, or a suite of runs: a single file that needs no network and is read without scripts, too.
 //!
-//! What comes from outside is escaped twice: control characters as everywhere, and what HTML interprets by the template.
-//! Beyond that, the page's policy lets a browser run and load nothing but what this module wrote. The page is of bounded
-//! size: timelines and lists are thinned out to a share of a fixed budget.
+//! What comes from outside is escaped twice: control characters as everywhere, and what HTML interprets by the
+//! template. Beyond that, the page's policy lets a browser run and load nothing but what this module wrote. The page is
+//! of bounded size: timelines and lists are thinned out to a share of a fixed budget.
 
 mod checks;
 mod difference;
@@ -67,7 +67,8 @@ pub fn to_html<'a>(reported: impl Into<Reported<'a>>) -> String {
     page.into_string()
 }
 
-/// What marks the style and the script of this page as its own: the content cannot contain it, as it is a digest of that.
+/// What marks the style and the script of this page as its own: the content cannot contain it, as it is a digest of
+/// that.
 fn nonce(content: &Markup) -> String {
     let mut digest = Xxh3::new();
     digest.update(content.0.as_bytes());

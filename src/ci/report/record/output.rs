@@ -14,11 +14,11 @@ pub struct OutputTopic {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How many were lost on the way here, by their sequence numbers: between the first and the last message of each publisher.
-    /// What was lost after the last one is not known.
+    /// How many were lost on the way here, by their sequence numbers: between the first and the last message of each
+    /// publisher. What was lost after the last one is not known.
     pub lost: u64,
-    /// How many messages publishers had published before the first one that was received. Counted only for publishers that
-    /// appeared during a run that started the program.
+    /// How many messages publishers had published before the first one that was received. Counted only for publishers
+    /// that appeared during a run that started the program.
     pub earlier: u64,
     /// How many were received more than once: the second time and later.
     pub repeated: u64,

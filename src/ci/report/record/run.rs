@@ -1,4 +1,5 @@
-//! [`RunRecord`]: everything that is said about one run. The reports are made from it; suites pass it on as a line of JSON.
+//! [`RunRecord`]: everything that is said about one run. The reports are made from it; suites pass it on as a line of
+//! JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,8 +12,8 @@ use super::output::{OutputTopic, Unreceived};
 use super::system::SystemRecord;
 use crate::ci::report::check::{Check, Kind, Verdict};
 
-/// One run: what was played, what came back, and how it was judged. Times of the log are in nanoseconds since the epoch,
-/// spans of wall time in milliseconds unless a name says otherwise.
+/// One run: what was played, what came back, and how it was judged. Times of the log are in nanoseconds since the
+/// epoch, spans of wall time in milliseconds unless a name says otherwise.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunRecord {
@@ -45,7 +46,8 @@ pub struct RunRecord {
     pub inputs: Vec<Input>,
     /// What the system under test published, by topic.
     pub outputs: Vec<OutputTopic>,
-    /// What it published and could not be received: not even the number of those messages is known. The first 1000 publishers.
+    /// What it published and could not be received: not even the number of those messages is known. The first 1000
+    /// publishers.
     pub unreceived: Vec<Unreceived>,
     /// How the run waited for the system under test.
     pub pacing: Pacing,
@@ -87,8 +89,8 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The record of a case without a run: this check says why. By the exit code it was left out (0), not begun before the suite
-    /// was interrupted, or could not be run.
+    /// The record of a case without a run: this check says why. By the exit code it was left out (0), not begun before
+    /// the suite was interrupted, or could not be run.
     pub fn not_run(case: &str, check: &str, reason: impl Into<String>, exit_code: u8) -> Self {
         let verdict = match exit_code {
             0 => Verdict::Skipped,
@@ -288,8 +290,8 @@ pub struct ChildRecord {
 pub struct Divergence {
     /// What is compared, in words: `golden.mcap and out.mcap`.
     pub between: String,
-    /// The numbers of the two runs, if repetitions of one run are compared: the first is in the place of the reference, the other
-    /// in that of this run.
+    /// The numbers of the two runs, if repetitions of one run are compared: the first is in the place of the reference,
+    /// the other in that of this run.
     pub repetitions: Option<(u32, u32)>,
     /// The topic.
     pub topic: String,

@@ -28,8 +28,8 @@ fn has_ended(pid: Pid) -> bool {
     !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
 }
 
-/// Kills the runs of all cases, and all systems, with everything that they have started, and waits for nothing: for a process that must end at
-/// once.
+/// Kills the runs of all cases, and all systems, with everything that they have started, and waits for nothing: for a
+/// process that must end at once.
 pub fn kill_all() {
     for pid in running().iter() {
         kill_tree(*pid);

@@ -48,8 +48,8 @@ pub(super) enum After {
     Again,
 }
 
-/// The cases that are run by themselves, and the chains of the others: at most `jobs` for each system. All are places in
-/// the list, and the cases of a chain are in the order of their names.
+/// The cases that are run by themselves, and the chains of the others: at most `jobs` for each system. All are places
+/// in the list, and the cases of a chain are in the order of their names.
 pub(super) fn chains(cases: &[&Case], jobs: usize, repeat: u32) -> (Vec<usize>, VecDeque<Chain>) {
     let mut singles = Vec::new();
     let mut systems: Vec<Vec<usize>> = Vec::new();
@@ -192,8 +192,8 @@ impl Chain {
         }
     }
 
-    /// The process of its system has ended. What the system has dealt with says what follows from the end of a run that is
-    /// under way, so it is forgotten after that.
+    /// The process of its system has ended. What the system has dealt with says what follows from the end of a run that
+    /// is under way, so it is forgotten after that.
     pub(super) fn take_system(&mut self) -> Option<SystemProcess> {
         if !self.is_running {
             self.past = Past::default();

@@ -13,13 +13,13 @@ use crate::ci::suite::scenario::Case;
 pub struct Runner {
     /// The program that gets the words of each case: `play`, or one that takes the same command line.
     pub program: PathBuf,
-    /// Flags of every case, besides `--isolated` and, on Linux, `--lockstep` for cases that name what is under test. A switch
-    /// that a scenario names, on or off, is left as the scenario has it.
+    /// Flags of every case, besides `--isolated` and, on Linux, `--lockstep` for cases that name what is under test. A
+    /// switch that a scenario names, on or off, is left as the scenario has it.
     pub more: Vec<OsString>,
     /// The folder for the files of all runs; it is made.
     pub folder: PathBuf,
-    /// The program that holds a system for several cases, `play`, and the folder for the files of these systems. `None`: a
-    /// system is started for each run, also if its scenario says that it stays.
+    /// The program that holds a system for several cases, `play`, and the folder for the files of these systems.
+    /// `None`: a system is started for each run, also if its scenario says that it stays.
     pub holder: Option<(PathBuf, PathBuf)>,
     /// How many runs there are at once, at least 1.
     pub jobs: usize,

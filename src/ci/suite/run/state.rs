@@ -248,7 +248,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Cases of which not all runs were started. One that has not failed in the runs that there are is as good as not run.
+    /// Cases of which not all runs were started. One that has not failed in the runs that there are is as good as not
+    /// run.
     pub(super) fn fold_rest(&mut self, tell: Tell<'_>) {
         self.records
             .retain(|_, records| records.iter().any(|record| record.exit_code != 0));

@@ -58,8 +58,8 @@ pub(super) enum Role {
 
 impl Case {
     /// The words of the command line, without the name of the program. Files that the run writes go to `run_dir`.
-    /// `more` are further flags, for all cases of a suite; a switch among them that the scenario names, on or off, is left as
-    /// the scenario has it. `--update-golden` is left out of a case that has no reference.
+    /// `more` are further flags, for all cases of a suite; a switch among them that the scenario names, on or off, is
+    /// left as the scenario has it. `--update-golden` is left out of a case that has no reference.
     pub fn words(&self, run_dir: &Path, more: &[OsString]) -> Vec<OsString> {
         // The bags first: `--clock` without a value would take a name that follows it.
         let mut words: Vec<OsString> = self.bags.iter().map(guarded).collect();
@@ -115,8 +115,8 @@ impl Case {
         self.stays.then(|| (self.program(), grace))
     }
 
-    /// The error that the words of this case are refused: the first paragraph of `reason`, with the place of the first flag that
-    /// it names, and the name of the case if that has parameters.
+    /// The error that the words of this case are refused: the first paragraph of `reason`, with the place of the first
+    /// flag that it names, and the name of the case if that has parameters.
     pub fn refused(&self, reason: &str) -> ScenarioError {
         let lines = reason.trim_start_matches("error: ").lines();
         let lines = lines.take_while(|line| !line.trim().is_empty());

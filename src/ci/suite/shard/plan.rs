@@ -38,9 +38,9 @@ impl Plan {
 
 /// Gives each case to one of `shards` shards, at least 1. Cases are their names, which differ, and their weights.
 ///
-/// By weight: the heaviest case first, of equal ones that with the smaller name, each to the shard with the least weight
-/// so far, of equal ones the one with the smaller number. The heaviest shard has at most 4/3 of the least weight that
-/// is possible. The order in which the cases are given changes nothing.
+/// By weight: the heaviest case first, of equal ones that with the smaller name, each to the shard with the least
+/// weight so far, of equal ones the one with the smaller number. The heaviest shard has at most 4/3 of the least weight
+/// that is possible. The order in which the cases are given changes nothing.
 pub fn plan(cases: &[(&str, u64)], shards: u32, cut: Cut) -> Plan {
     let mut of_case = vec![1; cases.len()];
     match cut {

@@ -112,8 +112,8 @@ impl Summaries {
     }
 }
 
-/// How much of a recording a case plays, in seconds, without parts of milliseconds. A bound that cannot be read is not one; it
-/// is reported when the command line is read.
+/// How much of a recording a case plays, in seconds, without parts of milliseconds. A bound that cannot be read is not
+/// one; it is reported when the command line is read.
 fn played_secs(case: &Case, range: TimeRange) -> f64 {
     let text = |flag: &str| case.values(flag).next().and_then(|value| value.to_str());
     let when = |flag: &str| {

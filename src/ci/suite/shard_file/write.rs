@@ -17,8 +17,8 @@ pub struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Makes `SHARD-ATTEMPT.ndjson` in the folder, which is made if it is not there, and writes the header. If that file is
-    /// there already, the number of the attempt goes up until there is none.
+    /// Makes `SHARD-ATTEMPT.ndjson` in the folder, which is made if it is not there, and writes the header. If that
+    /// file is there already, the number of the attempt goes up until there is none.
     pub fn create(folder: &Path, mut header: Header) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         header.attempt = header.attempt.max(1);

@@ -1,7 +1,7 @@
 //! Systems that stay between cases: what the processes of a suite tell each other about them.
 //!
-//! `play suite` starts a process that holds a system: it has the isolated router and the program under test. Each case is
-//! another process, which joins that network and watches the running program.
+//! `play suite` starts a process that holds a system: it has the isolated router and the program under test. Each case
+//! is another process, which joins that network and watches the running program.
 //!
 //! ```text
 //! play suite ──Said◀── holder ── program under test

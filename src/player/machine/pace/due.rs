@@ -19,7 +19,8 @@ impl Machine {
         self.segment().wall_at(next)
     }
 
-    /// The instant at which the next step of the clock is due: no message before it is left, and it is before the limit.
+    /// The instant at which the next step of the clock is due: no message before it is left, and it is before the
+    /// limit.
     pub(crate) fn step_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         let step = self.clock.next_step(self.segment())?;
         let is_before_limit = self.segment().is_before(step, self.segment().limit());

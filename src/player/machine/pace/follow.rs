@@ -121,8 +121,8 @@ impl Machine {
         }
     }
 
-    /// Whether the clock that is followed has passed the exit edge, or has moved up to it. One that stands there from the
-    /// start may be about to run in the other direction.
+    /// Whether the clock that is followed has passed the exit edge, or has moved up to it. One that stands there from
+    /// the start may be about to run in the other direction.
     pub(crate) fn lead_has_passed_the_end(&self, now: Time<Steady>) -> bool {
         let (segment, lead) = (self.segment(), self.followed.read);
         let is_behind = lead.is_some_and(|it| segment.is_before(segment.exit(), it.position(now)));

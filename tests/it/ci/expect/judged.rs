@@ -8,8 +8,8 @@ use bagplay::time::{Time, TimeRange};
 use super::recorded::{ODOMETRY, Recording, odometry};
 use super::{MS, S, START, check, judged, judged_of, parse};
 
-/// Ten seconds of `/odom` at 10 Hz, the first at the start. `x` is the time in seconds; the status of number 50 is 3, that
-/// of the others 0. There is a scan of three ranges, the last of which is infinite in number 20.
+/// Ten seconds of `/odom` at 10 Hz, the first at the start. `x` is the time in seconds; the status of number 50 is 3,
+/// that of the others 0. There is a scan of three ranges, the last of which is infinite in number 20.
 fn drive() -> Bag {
     let mut recording = Recording::new()
         .topic("/odom", ODOMETRY)

@@ -146,7 +146,8 @@ fn cases_that_fail_fast_left_out_are_skipped_and_the_failure_decides() {
     assert_eq!(merged.runs[2].checks[0].verdict, Verdict::Skipped);
 }
 
-/// The first attempt was killed after `c0` had passed; in the second, `c0` failed for another reason and the rest was left out.
+/// The first attempt was killed after `c0` had passed; in the second, `c0` failed for another reason and the rest was
+/// left out.
 #[test]
 fn a_case_that_was_never_run_fails_although_no_case_has_failed() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! A suite that is spread over jobs: each job finds its part in its environment, as the jobs of a Kubernetes Indexed Job do.
+//! A suite that is spread over jobs: each job finds its part in its environment, as the jobs of a Kubernetes Indexed
+//! Job do.
 
 use std::ffi::OsString;
 use std::path::Path;

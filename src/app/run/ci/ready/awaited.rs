@@ -37,8 +37,8 @@ pub(super) struct Awaited {
     outputs: Vec<String>,
     /// The full names of the nodes that have to have joined.
     nodes: Vec<String>,
-    /// No topic is named, and there are processes under test: a node has to subscribe to some topic, and after that no other
-    /// node may join for a while.
+    /// No topic is named, and there are processes under test: a node has to subscribe to some topic, and after that no
+    /// other node may join for a while.
     anybody: bool,
     /// The system under test was there before this run: the player of the run before has to be gone.
     after_another: bool,
@@ -94,8 +94,8 @@ pub(super) enum NotReady {
 }
 
 impl Awaited {
-    /// The subscribers of the questions of gates and of the topics of `--wait-for-subscribers`; the publishers of the answers
-    /// and of the topics of `--record-topics`; the nodes of `--wait-for-nodes`.
+    /// The subscribers of the questions of gates and of the topics of `--wait-for-subscribers`; the publishers of the
+    /// answers and of the topics of `--record-topics`; the nodes of `--wait-for-nodes`.
     pub(super) fn of(args: &PlayArgs, plan: &Plan) -> Self {
         let questions: BTreeSet<&str> = args
             .ci
@@ -133,8 +133,8 @@ impl Awaited {
         !(self.inputs.is_empty() && self.outputs.is_empty() && self.nodes.is_empty())
     }
 
-    /// Waits until they are there, and until no node has joined or declared anything for a while: one that subscribes to
-    /// several topics does it one after the other. Returns the threads that ran meanwhile.
+    /// Waits until they are there, and until no node has joined or declared anything for a while: one that subscribes
+    /// to several topics does it one after the other. Returns the threads that ran meanwhile.
     pub(super) fn wait(&self, with: &With<'_>) -> Result<Vec<Unprompted>, NotReady> {
         let deadline = Deadline::after(with.limit);
         let is_named = self.is_named();

@@ -1,4 +1,5 @@
-//! Before a run: what it needs is waited for, closed loops are opened, and bursts that subscribers cannot keep are found.
+//! Before a run: what it needs is waited for, closed loops are opened, and bursts that subscribers cannot keep are
+//! found.
 
 mod awaited;
 mod bursts;

@@ -71,8 +71,8 @@ impl Judges {
         golden.filter(|golden| !(golden.is_updated && self.are_many))
     }
 
-    /// Makes the outputs of several runs the new reference, if that is asked for: those that are kept, if all runs have passed
-    /// and are equal.
+    /// Makes the outputs of several runs the new reference, if that is asked for: those that are kept, if all runs have
+    /// passed and are equal.
     pub(in crate::app::run::ci) fn update(&self, runs: &Repeat, record: &mut RunRecord) {
         let golden = self.golden.as_ref().filter(|golden| golden.is_updated);
         let (Some(golden), true) = (golden, self.are_many) else {
@@ -269,7 +269,8 @@ impl Golden {
     }
 }
 
-/// Compares the outputs of all repetitions. `record` is the one that represents all, `plan` what was played in that run.
+/// Compares the outputs of all repetitions. `record` is the one that represents all, `plan` what was played in that
+/// run.
 pub(in crate::app::run::ci) fn judge_repetitions(
     setup: &Setup<'_>,
     plan: &Plan,
@@ -313,8 +314,8 @@ fn played_topics(setup: &Setup<'_>, plan: &Plan) -> Selection {
     Selection::of(topics, setup.bag)
 }
 
-/// The files of the run that represents all repetitions are named from the folder of all of them. Of the recordings with equal
-/// outputs the first is kept.
+/// The files of the run that represents all repetitions are named from the folder of all of them. Of the recordings
+/// with equal outputs the first is kept.
 pub(in crate::app::run::ci) fn name_kept_outputs(
     folder: &RunFolder,
     runs: &Repeat,

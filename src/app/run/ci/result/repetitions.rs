@@ -40,8 +40,8 @@ impl Repetitions {
         (!self.has_ended && next <= self.wanted).then_some(next)
     }
 
-    /// Adds a judged run. `is_worth_repeating`: if the run did not reach its end, another one may. Returns whether it represents all
-    /// runs so far.
+    /// Adds a judged run. `is_worth_repeating`: if the run did not reach its end, another one may. Returns whether it
+    /// represents all runs so far.
     pub(in crate::app::run::ci) fn add(
         &mut self,
         record: RunRecord,

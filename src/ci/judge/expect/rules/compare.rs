@@ -184,7 +184,8 @@ impl Test {
     }
 }
 
-/// Both as floats. Beside a value with 32 bits, the expected number is rounded to 32 bits, too: otherwise none equals 0.1.
+/// Both as floats. Beside a value with 32 bits, the expected number is rounded to 32 bits, too: otherwise none equals
+/// 0.1.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

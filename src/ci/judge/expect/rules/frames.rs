@@ -23,8 +23,8 @@ pub(crate) enum Wanted {
     Latest,
 }
 
-/// Which frame was defined in which, and for which stamps. As in tf2, a transform is known between its first and its last
-/// stamp.
+/// Which frame was defined in which, and for which stamps. As in tf2, a transform is known between its first and its
+/// last stamp.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frames {
     /// By child, then by parent.
