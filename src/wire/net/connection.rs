@@ -15,7 +15,7 @@ use super::connectivity::{Connectivity, PathState, watch_links};
 use super::env::Environment;
 use super::join::{Joined, Target, join};
 use super::router::RouterSlot;
-use super::takeover::RouterTakeover;
+use super::router::takeover::RouterTakeover;
 use super::zenoh_config;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::monitor::TopicCounts;
+use super::monitor::{Lane, TopicCounts};
 use super::publisher::{LowPut, Stamped};
 use super::stalls::Stalls;
 use crate::bag::step_back;
@@ -50,8 +50,9 @@ pub(crate) struct BulkLane {
 }
 
 impl BulkLane {
-    /// Starts the thread. `stalls` is that of its lane.
-    pub(crate) fn start(stalls: Stalls) -> Result<Self, WireError> {
+    /// Starts the thread. `stalls` also gets the puts of this lane.
+    pub(crate) fn start(stalls: &Stalls) -> Result<Self, WireError> {
+        let stalls = stalls.of(Lane::Bulk);
         let (jobs, received) = bounded(QUEUE);
         let is_closed = Arc::new(AtomicBool::new(false));
         let closed = Arc::clone(&is_closed);

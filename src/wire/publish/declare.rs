@@ -7,7 +7,7 @@ use zenoh::qos::Priority;
 use crate::ros::Reliability;
 
 use super::bulk::BulkLane;
-use super::monitor::{Lane, TopicCounts};
+use super::monitor::TopicCounts;
 use super::publisher::{PutRules, TopicPublisher};
 use super::shared_memory::SharedMemory;
 use super::stalls::Stalls;
@@ -44,7 +44,7 @@ pub(crate) fn declare(
     let stalls = Stalls::new(nodes.clone(), events.clone(), timeout, blocking);
     let bulk = match connection.order {
         SendOrder::AllTopics => None,
-        SendOrder::PerTopic => Some(BulkLane::start(stalls.of(Lane::Bulk))?),
+        SendOrder::PerTopic => Some(BulkLane::start(&stalls)?),
     };
     let mut output = WireOutput {
         topics: Vec::with_capacity(topics.len()),

@@ -7,7 +7,6 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, TryRecvError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +15,8 @@ use zenoh::Wait;
 use zenoh::sample::SampleKind;
 use zenoh::session::LinkEvent;
 
+use super::tokens::all_tokens;
+use crate::wire::net::answers::Answers;
 use crate::wire::net::now::steady;
 
 /// How often tokens are asked for while a new link cannot be used yet.
@@ -38,19 +39,19 @@ pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) 
     loop {
         let left = left();
         match ask(session, domain, left) {
-            Answers::All => return,
-            Answers::NobodyAsked if !left.is_zero() => {
+            Outcome::All => return,
+            Outcome::NobodyAsked if !left.is_zero() => {
                 #[expect(
                     clippy::disallowed_methods,
                     reason = "zenoh does not tell when a new link can be used"
                 )]
                 std::thread::sleep(ASK_EVERY);
             }
-            Answers::NobodyAsked => {
+            Outcome::NobodyAsked => {
                 tracing::debug!("there is no other session with liveliness tokens");
                 return;
             }
-            Answers::Late => {
+            Outcome::Late => {
                 tracing::debug!("some sessions have not sent their liveliness tokens yet");
                 return;
             }
@@ -60,7 +61,7 @@ pub(crate) fn settle(session: &zenoh::Session, domain: u32, patience: Duration) 
 
 /// The outcome of a query for tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Answers {
+enum Outcome {
     /// All sessions that were asked.
     All,
     /// Not all of them in time.
@@ -70,18 +71,17 @@ enum Answers {
     NobodyAsked,
 }
 
-fn ask(session: &zenoh::Session, domain: u32, patience: Duration) -> Answers {
-    // With a callback, because zenoh's own channel holds 256 replies and hangs with more.
-    let (alive, done) = sync_channel::<()>(0);
+fn ask(session: &zenoh::Session, domain: u32, patience: Duration) -> Outcome {
+    let (open, answers) = Answers::awaited();
     let is_answered = Arc::new(AtomicBool::new(false));
     let answered = Arc::clone(&is_answered);
     let own = session.zid().to_string();
     let get = session
         .liveliness()
-        .get(format!("@ros2_lv/{domain}/**"))
+        .get(all_tokens(domain))
         .timeout(patience)
         .callback(move |reply| {
-            _ = &alive;
+            open.hold();
             let is_of_other = |key: &str| key.split('/').nth(2) != Some(own.as_str());
             if reply
                 .result()
@@ -91,19 +91,18 @@ fn ask(session: &zenoh::Session, domain: u32, patience: Duration) -> Answers {
             }
         })
         .wait();
-    // Nothing is ever sent: the channel closes after the last answer.
-    if get.is_ok() && done.try_recv() == Err(TryRecvError::Disconnected) {
+    if get.is_ok() && answers.are_complete() {
         return if is_answered.load(Ordering::Relaxed) {
-            Answers::All
+            Outcome::All
         } else {
-            Answers::NobodyAsked
+            Outcome::NobodyAsked
         };
     }
-    if get.is_ok() && done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-        Answers::Late
+    if get.is_ok() && !answers.wait(patience) {
+        Outcome::Late
     } else {
         // If the session is closed, there is nothing to wait for.
-        Answers::All
+        Outcome::All
     }
 }
 
@@ -142,14 +141,14 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
 /// The other peers that the routers of this session say are linked to them.
 fn peers_of_routers(session: &zenoh::Session, left: impl Fn() -> Duration) -> BTreeSet<String> {
     let own = session.zid().to_string();
-    let (alive, done) = sync_channel::<()>(0);
+    let (open, answers) = Answers::awaited();
     // By router: what its first answer lists.
     let found = Arc::new(Mutex::new(BTreeMap::new()));
     for router in session.info().routers_zid().wait() {
-        let (alive, told) = (alive.clone(), Arc::clone(&found));
+        let (open, told) = (open.clone(), Arc::clone(&found));
         let get = session.get(format!("@/{router}/router")).timeout(left());
         let get = get.callback(move |reply| {
-            _ = &alive;
+            open.hold();
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             if let (Ok(sample), Entry::Vacant(first)) = (reply.result(), told.entry(router)) {
                 first.insert(peers_in(&sample.payload().to_bytes()));
@@ -158,9 +157,8 @@ fn peers_of_routers(session: &zenoh::Session, left: impl Fn() -> Duration) -> BT
         // A router that cannot be asked is as one that lists nothing.
         drop(get.wait());
     }
-    drop(alive);
-    // Nothing is ever sent: the channel closes after the last answer.
-    let _ = done.recv_timeout(left());
+    drop(open);
+    answers.wait(left());
     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
     let listed = std::mem::take(&mut *found).into_values().flatten();
     listed.filter(|peer| *peer != own).collect()

@@ -41,6 +41,11 @@ impl fmt::Debug for Changes {
     }
 }
 
+/// The key expression of all tokens of a domain.
+pub(super) fn all_tokens(domain: u32) -> String {
+    format!("@ros2_lv/{domain}/**")
+}
+
 /// Follows the tokens of a domain, as `session` receives them, until the result is dropped.
 pub(crate) fn watch_tokens(
     session: &zenoh::Session,
@@ -50,7 +55,7 @@ pub(crate) fn watch_tokens(
     events: &Events,
     told: &Changes,
 ) -> Result<Subscriber<()>, WireError> {
-    let key = format!("@ros2_lv/{domain}/**");
+    let key = all_tokens(domain);
     let (graph, events, told) = (graph.clone(), events.clone(), told.clone());
     let tokens = session
         .liveliness()

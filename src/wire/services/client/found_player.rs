@@ -1,14 +1,13 @@
 //! [`FoundPlayer`]: the players on the network, one of this program or `ros2 bag play`.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crossbeam_channel::bounded;
 use zenoh::Wait;
 
 use crate::ros::dds_type;
+use crate::wire::net::answers::Answers;
 use crate::wire::rmw_zenoh::graph::Graph;
 use crate::wire::rmw_zenoh::token::EntityKind;
 use crate::wire::services::messages::rosbag2::IsPaused;
@@ -53,12 +52,11 @@ impl Session {
         // A router tells its services below its own name; wildcards do not match tokens there.
         let key = format!("@/*/router/queryable/{service}");
         let found = Arc::new(Mutex::new(BTreeSet::new()));
-        // With a callback, because a channel of zenoh holds 256 replies and hangs with more.
-        let (alive, done) = bounded::<Infallible>(0);
+        let (open, answers) = Answers::awaited();
         let told = Arc::clone(&found);
         let get = self.connection.zenoh.get(key).timeout(PATIENCE);
         let get = get.callback(move |reply| {
-            let _ = &alive;
+            open.hold();
             let Some(name) = reply.result().ok().and_then(|it| node_of(it.key_expr())) else {
                 return;
             };
@@ -68,8 +66,7 @@ impl Session {
             }
         });
         if get.wait().is_ok() {
-            // It is disconnected after the last answer.
-            let _ = done.recv_timeout(PATIENCE);
+            answers.wait(PATIENCE);
         }
         let found = found.lock().unwrap_or_else(PoisonError::into_inner);
         found.iter().cloned().collect()

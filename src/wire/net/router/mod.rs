@@ -5,15 +5,17 @@
 //! and before send when they connect, so it would never see subscribers that were there before it. A peer
 //! receives all tokens from the router.
 
+pub(super) mod takeover;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use zenoh::Wait;
 use zenoh::config::EndPoint;
 
-use super::endpoint::{on_loopback, port};
-use super::zenoh_config;
 use crate::wire::error::WireError;
+use crate::wire::net::endpoint::{on_loopback, port};
+use crate::wire::net::zenoh_config;
 
 /// A zenoh session in router mode.
 #[derive(Debug)]

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::connectivity::Connectivity;
-use super::env::RouterCheck;
-use super::probe::has_router;
-use super::router::{Router, RouterSlot};
+use super::{Router, RouterSlot};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
+use crate::wire::net::connectivity::Connectivity;
+use crate::wire::net::env::RouterCheck;
+use crate::wire::net::probe::has_router;
 
 /// How long a router may take to restart: it should find its endpoint free.
 const GRACE: Duration = Duration::from_secs(1);
