@@ -150,7 +150,7 @@ fn read_large(
             let read = |bytes: &mut [u8]| source.read_into(at, bytes);
             bytes.fill(read).map_err(|error| unreadable(&error))?;
         }
-        Codec::None => {}
+        Codec::None => return Err(wrong_size(data.left(), size)),
         Codec::Lz4 => unlz4(data, bytes)?,
         Codec::Zstd => unzstd_in_pieces(data, bytes)?,
     }
@@ -198,7 +198,9 @@ fn decompress(
     let mut unpacked = room(codec, data.len() as u64, declared, meter)?;
     let bytes = &mut unpacked.bytes;
     match codec {
-        Codec::None if !bytes.append(data) => return Err(wrong_size(data.len(), bytes.size())),
+        Codec::None if !bytes.append(data) => {
+            return Err(wrong_size(data.len() as u64, declared));
+        }
         Codec::None => {}
         Codec::Lz4 => unlz4(data, bytes)?,
         Codec::Zstd => unzstd(zstd, data, bytes)?,
@@ -224,15 +226,15 @@ impl Unpacked {
     /// The decompressed bytes, if they have the declared length and the checksum matches.
     fn checked(self, crc: u32) -> Result<CountedBytes, Fault> {
         let Self { bytes, permit } = self;
-        let size = bytes.size();
+        let size = bytes.size() as u64;
         let bytes = bytes.finish();
-        let bytes = bytes.map_err(|length| wrong_size(length, size))?;
+        let bytes = bytes.map_err(|length| wrong_size(length as u64, size))?;
         check_crc(crc, &bytes)?;
         Ok(CountedBytes { bytes, permit })
     }
 }
 
-fn wrong_size(length: usize, declared: usize) -> Fault {
+fn wrong_size(length: u64, declared: u64) -> Fault {
     let detail = format!("chunk holds {length} bytes, not {declared}");
     Fault::new(DamageKind::Compression, detail)
 }
