@@ -67,8 +67,8 @@ impl Decoder {
         decompress(&mut self.zstd, chunk, meter)
     }
 
-    /// Reads the record of a chunk to where its bytes stay, with one request. If they are compressed after all, they are
-    /// decompressed from there.
+    /// Reads the record of a chunk to where its bytes stay, with one request. If they are compressed after all, they
+    /// are decompressed from there.
     fn read_in_place(
         &mut self,
         source: &Source,
