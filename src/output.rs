@@ -33,8 +33,8 @@ pub trait Output {
     fn clock(&mut self, time: Time<Ros>);
     /// Sends a message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;
-    /// Called after the last message. Returns when every message has been passed on; only outputs with a queue have to wait.
-    /// An output that passes on what it gets passes this on, too.
+    /// Called after the last message. Returns when every message has been passed on; only outputs with a queue have to
+    /// wait. An output around another one calls its `finish`.
     fn finish(&mut self);
 }
 

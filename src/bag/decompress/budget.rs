@@ -243,8 +243,17 @@ impl Drop for Permit {
 /// Decompressed bytes with their permit: the owner behind the payload of a message.
 #[derive(Debug)]
 pub(crate) struct CountedBytes {
+    // Dropped before the permit: bytes are counted until they are gone, and the permit keeps the memory in which they
+    // lie.
     pub(crate) bytes: ChunkBytes,
     pub(crate) permit: Permit,
+}
+
+impl CountedBytes {
+    pub(crate) fn new(bytes: impl Into<ChunkBytes>, permit: Permit) -> Self {
+        let bytes = bytes.into();
+        Self { bytes, permit }
+    }
 }
 
 impl AsRef<[u8]> for CountedBytes {

@@ -22,6 +22,8 @@ use crate::bag::open::source::Source;
 
 /// The largest chunk whose compressed bytes are read all at once: 16 MiB.
 const MOST_COMPRESSED: u64 = 16 << 20;
+/// The checksum of a chunk whose writer did not compute one (the default of rosbag2).
+const NO_CRC: u32 = 0;
 
 /// Reads chunks. Keeps what it can use again for the next chunk.
 #[derive(Default)]
@@ -47,9 +49,8 @@ impl Decoder {
         if chunk.storage == Storage::OutsideChunks {
             meter.count_decompression();
             let mut unpacked = Unpacked::new(length as u64, meter)?;
-            let read = |bytes: &mut [u8]| source.read_into(offset, bytes);
-            unpacked.bytes.fill(read).map_err(|it| unreadable(&it))?;
-            return unpacked.checked(0);
+            unpacked.read_from(source, offset)?;
+            return unpacked.checked(NO_CRC);
         }
         if chunk.length > MOST_COMPRESSED {
             return read_large(source, chunk, meter);
@@ -66,31 +67,28 @@ impl Decoder {
         decompress(&mut self.zstd, chunk, meter)
     }
 
-    /// Reads the record of a chunk to where its bytes stay, with one request. If they are compressed after all, they are
-    /// decompressed from there.
+    /// Reads the record of a chunk to where its bytes stay, with one request. If they are compressed after all, they
+    /// are decompressed from there.
     fn read_in_place(
         &mut self,
         source: &Source,
         chunk: &ChunkRef,
         meter: &Arc<Meter>,
     ) -> Result<CountedBytes, Fault> {
-        let Unpacked { mut bytes, permit } = Unpacked::new(chunk.length, meter)?;
-        let read = |bytes: &mut [u8]| source.read_into(chunk.offset, bytes);
-        bytes.fill(read).map_err(|error| unreadable(&error))?;
-        let mut bytes = bytes
-            .finish()
-            .map_err(|_| unreadable(&io::ErrorKind::UnexpectedEof.into()))?;
-        let ChunkRecord { header, data } = record(&bytes)?;
+        let mut unpacked = Unpacked::new(chunk.length, meter)?;
+        unpacked.read_from(source, chunk.offset)?;
+        let mut owned = unpacked.checked(NO_CRC)?;
+        let ChunkRecord { header, data } = record(&owned.bytes)?;
         meter.count_decompression();
         let size = data.len() as u64;
         if Codec::named(&header.compression)? != Codec::None || header.uncompressed_size != size {
             return decompress(&mut self.zstd, ChunkRecord { header, data }, meter);
         }
         check_crc(header.uncompressed_crc, data)?;
-        let start = data.as_ptr() as usize - bytes.as_ptr() as usize;
+        let start = FRAME + parse::chunk_header_length(&header);
         let end = start + data.len();
-        bytes.keep(start..end);
-        Ok(CountedBytes { bytes, permit })
+        owned.bytes.keep(start..end);
+        Ok(owned)
     }
 }
 
@@ -115,8 +113,8 @@ fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether the index says that the chunk is as long as its records and a header. Then its bytes need not pass through the
-/// buffer for compressed ones.
+/// Whether the index says that the chunk is as long as its records and a header. Then its bytes need not pass through
+/// the buffer for compressed ones.
 fn is_likely_uncompressed(chunk: &ChunkRef) -> bool {
     let rest = chunk.length.checked_sub(chunk.uncompressed);
     rest.is_some_and(|rest| rest <= (FRAME + LONGEST_CHUNK_HEADER) as u64)
@@ -138,21 +136,17 @@ fn read_large(
     // This checks that the data end inside the chunk.
     let header = parse::chunk_header(body, length).map_err(short)?;
     let codec = Codec::named(&header.compression)?;
-    let at = chunk.offset + FRAME as u64 + parse::chunk_header_length(&header);
+    let at = chunk.offset + (FRAME + parse::chunk_header_length(&header)) as u64;
     let end = at + header.compressed_size;
     let data = Section { source, at, end };
     meter.count_decompression();
     let (compressed, size) = (header.compressed_size, header.uncompressed_size);
     let mut unpacked = room(codec, compressed, size, meter)?;
-    let bytes = &mut unpacked.bytes;
     match codec {
-        Codec::None if data.left() == size => {
-            let read = |bytes: &mut [u8]| source.read_into(at, bytes);
-            bytes.fill(read).map_err(|error| unreadable(&error))?;
-        }
-        Codec::None => {}
-        Codec::Lz4 => unlz4(data, bytes)?,
-        Codec::Zstd => unzstd_in_pieces(data, bytes)?,
+        Codec::None if data.left() == size => unpacked.read_from(source, at)?,
+        Codec::None => return Err(wrong_size(data.left(), size)),
+        Codec::Lz4 => unlz4(data, &mut unpacked.bytes)?,
+        Codec::Zstd => unzstd_in_pieces(data, &mut unpacked.bytes)?,
     }
     unpacked.checked(header.uncompressed_crc)
 }
@@ -198,7 +192,9 @@ fn decompress(
     let mut unpacked = room(codec, data.len() as u64, declared, meter)?;
     let bytes = &mut unpacked.bytes;
     match codec {
-        Codec::None if !bytes.append(data) => return Err(wrong_size(data.len(), bytes.size())),
+        Codec::None if !bytes.append(data) => {
+            return Err(wrong_size(data.len() as u64, declared));
+        }
         Codec::None => {}
         Codec::Lz4 => unlz4(data, bytes)?,
         Codec::Zstd => unzstd(zstd, data, bytes)?,
@@ -221,25 +217,30 @@ impl Unpacked {
         Ok(Self { bytes, permit })
     }
 
+    /// Fills it with the bytes of the file from `offset` on.
+    fn read_from(&mut self, source: &Source, offset: u64) -> Result<(), Fault> {
+        let read = |bytes: &mut [u8]| source.read_into(offset, bytes);
+        self.bytes.fill(read).map_err(|error| unreadable(&error))
+    }
+
     /// The decompressed bytes, if they have the declared length and the checksum matches.
     fn checked(self, crc: u32) -> Result<CountedBytes, Fault> {
         let Self { bytes, permit } = self;
-        let size = bytes.size();
+        let size = bytes.size() as u64;
         let bytes = bytes.finish();
-        let bytes = bytes.map_err(|length| wrong_size(length, size))?;
+        let bytes = bytes.map_err(|length| wrong_size(length as u64, size))?;
         check_crc(crc, &bytes)?;
-        Ok(CountedBytes { bytes, permit })
+        Ok(CountedBytes::new(bytes, permit))
     }
 }
 
-fn wrong_size(length: usize, declared: usize) -> Fault {
+fn wrong_size(length: u64, declared: u64) -> Fault {
     let detail = format!("chunk holds {length} bytes, not {declared}");
     Fault::new(DamageKind::Compression, detail)
 }
 
 fn check_crc(crc: u32, bytes: &[u8]) -> Result<(), Fault> {
-    // Zero means that the writer did not compute one (the default of rosbag2).
-    if crc == 0 || crc == crc32fast::hash(bytes) {
+    if crc == NO_CRC || crc == crc32fast::hash(bytes) {
         return Ok(());
     }
     let detail = "chunk fails its checksum and is skipped";

@@ -1,4 +1,5 @@
-//! The codecs of chunks: zstd, lz4, and none. Each decompresses into a [`Filling`] of the declared size, and no further.
+//! The codecs of chunks: zstd, lz4, and none. Each decompresses into a [`Filling`] of the declared size, and no
+//! further.
 
 use std::io::{BufRead, Read};
 

@@ -6,7 +6,8 @@ use std::ops::{Deref, Range};
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, SafeResult};
 
-/// Memory for decompressed chunks that another part of the program provides, such as memory shared with other processes.
+/// Memory for decompressed chunks that another part of the program provides, such as memory shared with other
+/// processes.
 pub trait ChunkMemory: Send + Sync {
     /// How many bytes it has in all.
     fn size(&self) -> u64;
@@ -20,28 +21,42 @@ pub trait ChunkBuffer: AsRef<[u8]> + AsMut<[u8]> + Send + Sync {}
 
 impl<T: AsRef<[u8]> + AsMut<[u8]> + Send + Sync> ChunkBuffer for T {}
 
-/// The bytes of a chunk.
-pub(crate) struct ChunkBytes {
-    place: Whole,
-    /// The part of the place that is of the chunk.
-    part: Range<usize>,
-}
-
-enum Whole {
+/// Where bytes are.
+enum Buffer {
     Heap(Vec<u8>),
     Provided(Box<dyn ChunkBuffer>),
 }
 
-impl ChunkBytes {
-    fn of(place: Whole) -> Self {
-        let part = 0..match &place {
-            Whole::Heap(bytes) => bytes.len(),
-            Whole::Provided(buffer) => (**buffer).as_ref().len(),
-        };
-        Self { place, part }
+impl Buffer {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Provided(buffer) => (**buffer).as_ref(),
+        }
     }
 
-    /// Leaves a part of the bytes, as places in them.
+    fn as_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Provided(buffer) => (**buffer).as_mut(),
+        }
+    }
+}
+
+/// The bytes of a chunk.
+pub(crate) struct ChunkBytes {
+    buffer: Buffer,
+    /// Which bytes of the buffer are the records of the chunk.
+    part: Range<usize>,
+}
+
+impl ChunkBytes {
+    fn of(buffer: Buffer) -> Self {
+        let part = 0..buffer.as_slice().len();
+        Self { buffer, part }
+    }
+
+    /// Keeps only `part`, a range of the present bytes.
     pub(crate) fn keep(&mut self, part: Range<usize>) {
         self.part = self.part.start + part.start..self.part.start + part.end;
     }
@@ -51,45 +66,35 @@ impl Deref for ChunkBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        let whole = match &self.place {
-            Whole::Heap(bytes) => bytes,
-            Whole::Provided(buffer) => (**buffer).as_ref(),
-        };
-        whole.get(self.part.clone()).unwrap_or_default()
+        let all = self.buffer.as_slice();
+        all.get(self.part.clone()).unwrap_or_default()
     }
 }
 
 impl From<Vec<u8>> for ChunkBytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::of(Whole::Heap(bytes))
+        Self::of(Buffer::Heap(bytes))
     }
 }
 
 impl std::fmt::Debug for ChunkBytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let place = match self.place {
-            Whole::Heap(_) => "Heap",
-            Whole::Provided(_) => "Provided",
+        let name = match self.buffer {
+            Buffer::Heap(_) => "Heap",
+            Buffer::Provided(_) => "Provided",
         };
-        f.debug_tuple(place).field(&self.part).finish()
+        f.debug_tuple(name).field(&self.part).finish()
     }
 }
 
 /// A chunk of a known size while it is decompressed.
 pub(crate) struct Filling {
-    place: Place,
+    /// On the heap it has the capacity of the size and as many bytes as are filled, so that it is not filled with zeros
+    /// first. A provided buffer is as long as the size.
+    buffer: Buffer,
+    /// How many bytes there are so far.
+    filled: usize,
     size: usize,
-}
-
-/// The bytes so far.
-enum Place {
-    /// The capacity is the size.
-    Heap(Vec<u8>),
-    /// As long as the size; the first `filled` bytes are of the chunk.
-    Provided {
-        buffer: Box<dyn ChunkBuffer>,
-        filled: usize,
-    },
 }
 
 impl Filling {
@@ -98,14 +103,18 @@ impl Filling {
         // A buffer of another length would be a defect of the memory.
         let taken = memory.and_then(|memory| memory.take(size));
         let taken = taken.filter(|buffer| (**buffer).as_ref().len() == size);
-        let place = if let Some(buffer) = taken {
-            Place::Provided { buffer, filled: 0 }
+        let buffer = if let Some(buffer) = taken {
+            Buffer::Provided(buffer)
         } else {
             let mut bytes = Vec::new();
             bytes.try_reserve_exact(size).map_err(io::Error::other)?;
-            Place::Heap(bytes)
+            Buffer::Heap(bytes)
         };
-        Ok(Self { place, size })
+        Ok(Self {
+            buffer,
+            filled: 0,
+            size,
+        })
     }
 
     /// The declared size.
@@ -115,26 +124,23 @@ impl Filling {
 
     /// How many bytes there are so far.
     pub(crate) fn len(&self) -> usize {
-        match &self.place {
-            Place::Heap(bytes) => bytes.len(),
-            Place::Provided { filled, .. } => *filled,
-        }
+        self.filled
     }
 
     /// Appends bytes; `false`, and nothing is appended, if they are more than there is room for.
     pub(crate) fn append(&mut self, more: &[u8]) -> bool {
-        if more.len() > self.size - self.len() {
+        if more.len() > self.size - self.filled {
             return false;
         }
-        match &mut self.place {
-            Place::Heap(bytes) => bytes.extend_from_slice(more),
-            Place::Provided { buffer, filled } => {
-                let end = *filled + more.len();
-                let room = (**buffer).as_mut().get_mut(*filled..end);
+        let end = self.filled + more.len();
+        match &mut self.buffer {
+            Buffer::Heap(bytes) => bytes.extend_from_slice(more),
+            Buffer::Provided(buffer) => {
+                let room = (**buffer).as_mut().get_mut(self.filled..end);
                 room.unwrap_or_default().copy_from_slice(more);
-                *filled = end;
             }
         }
+        self.filled = end;
         true
     }
 
@@ -143,16 +149,11 @@ impl Filling {
         &mut self,
         read: impl FnOnce(&mut [u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        match &mut self.place {
-            Place::Heap(bytes) => {
-                bytes.resize(self.size, 0);
-                read(bytes)
-            }
-            Place::Provided { buffer, filled } => {
-                *filled = self.size;
-                read((**buffer).as_mut())
-            }
+        if let Buffer::Heap(bytes) = &mut self.buffer {
+            bytes.resize(self.size, 0);
         }
+        self.filled = self.size;
+        read(self.buffer.as_mut())
     }
 
     /// Decompresses all frames of zstd at once into the buffer, which has no bytes yet.
@@ -161,16 +162,13 @@ impl Filling {
         decompressor: &mut Decompressor<'_>,
         compressed: &[u8],
     ) -> io::Result<()> {
-        match &mut self.place {
-            Place::Heap(bytes) => decompressor
-                .decompress_to_buffer(compressed, bytes)
-                .map(drop),
-            Place::Provided { buffer, filled } => {
-                let room = (**buffer).as_mut();
-                *filled = decompressor.decompress_to_buffer(compressed, room)?;
-                Ok(())
+        self.filled = match &mut self.buffer {
+            Buffer::Heap(bytes) => decompressor.decompress_to_buffer(compressed, bytes),
+            Buffer::Provided(buffer) => {
+                decompressor.decompress_to_buffer(compressed, (**buffer).as_mut())
             }
-        }
+        }?;
+        Ok(())
     }
 
     /// Appends what a decoder of zstd makes of some input. The bytes so far are not moved.
@@ -179,15 +177,17 @@ impl Filling {
         decoder: &mut DCtx<'_>,
         input: &mut InBuffer<'_>,
     ) -> SafeResult {
-        match &mut self.place {
-            Place::Heap(bytes) => {
-                let at = bytes.len();
-                decoder.decompress_stream(&mut OutBuffer::around_pos(bytes, at), input)
-            }
-            Place::Provided { buffer, filled } => {
-                let mut output = OutBuffer::around_pos((**buffer).as_mut(), *filled);
+        match &mut self.buffer {
+            Buffer::Heap(bytes) => {
+                let mut output = OutBuffer::around_pos(bytes, self.filled);
                 let result = decoder.decompress_stream(&mut output, input);
-                *filled = output.pos();
+                self.filled = output.pos();
+                result
+            }
+            Buffer::Provided(buffer) => {
+                let mut output = OutBuffer::around_pos((**buffer).as_mut(), self.filled);
+                let result = decoder.decompress_stream(&mut output, input);
+                self.filled = output.pos();
                 result
             }
         }
@@ -195,12 +195,9 @@ impl Filling {
 
     /// The bytes, if they are as many as was declared; otherwise how many there are.
     pub(crate) fn finish(self) -> Result<ChunkBytes, usize> {
-        if self.len() != self.size {
-            return Err(self.len());
+        if self.filled != self.size {
+            return Err(self.filled);
         }
-        Ok(ChunkBytes::of(match self.place {
-            Place::Heap(bytes) => Whole::Heap(bytes),
-            Place::Provided { buffer, .. } => Whole::Provided(buffer),
-        }))
+        Ok(ChunkBytes::of(self.buffer))
     }
 }

@@ -1,6 +1,7 @@
 //! Decompresses single chunks, and bounds the decompressed bytes in memory.
 //!
-//! `chunk.rs` reads a chunk and decompresses it (`codec.rs`) into what `memory.rs` has room for; `budget.rs` counts the bytes.
+//! `chunk.rs` reads a chunk and decompresses it (`codec.rs`) into what `memory.rs` has room for; `budget.rs` counts the
+//! bytes.
 
 pub(crate) mod budget;
 pub(crate) mod chunk;

@@ -21,7 +21,7 @@ pub(crate) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, 
     let (frame, body) = head.split_at_checked(FRAME)?;
     let length = chunk.length.checked_sub(FRAME as u64)?;
     let header = parse::chunk_header(body, length).ok()?;
-    let at = chunk.offset + FRAME as u64 + parse::chunk_header_length(&header);
+    let at = chunk.offset + (FRAME + parse::chunk_header_length(&header)) as u64;
     (frame.first() == Some(&op::CHUNK)).then_some((header, at))
 }
 

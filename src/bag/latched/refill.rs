@@ -149,8 +149,7 @@ impl<'a> Reader<'a> {
                 let copy = Message { payload, ..message };
                 self.learned.keep(group, copy);
             }
-            let bytes = bytes.into();
-            let payload = Bytes::from_owner(CountedBytes { bytes, permit });
+            let payload = Bytes::from_owner(CountedBytes::new(bytes, permit));
             messages.push(Message { payload, ..message });
         }
         left.reverse();

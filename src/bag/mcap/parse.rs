@@ -130,14 +130,14 @@ fn chunk_fields(fields: &mut Fields<'_>) -> Result<(ChunkHeader, u64), Short> {
 }
 
 /// The length of the header of a chunk in bytes, if the name of the compression is UTF-8.
-pub(crate) fn chunk_header_length(header: &ChunkHeader) -> u64 {
-    8 + 8 + 8 + 4 + 4 + header.compression.len() as u64 + 8
+pub(crate) fn chunk_header_length(header: &ChunkHeader) -> usize {
+    8 + 8 + 8 + 4 + 4 + header.compression.len() + 8
 }
 
 /// How many bytes of the body of a chunk record, which is `length` bytes long, follow the data.
 pub(crate) fn bytes_after_chunk_data(header: &ChunkHeader, length: u64) -> u64 {
     length
-        .saturating_sub(chunk_header_length(header))
+        .saturating_sub(chunk_header_length(header) as u64)
         .saturating_sub(header.compressed_size)
 }
 
@@ -272,7 +272,7 @@ mod tests {
             Record::Chunk { header, data } => {
                 let length = body.len() as u64;
                 let after = bytes_after_chunk_data(&header, length);
-                let size = chunk_header_length(&header) + data.len() as u64 + after;
+                let size = (chunk_header_length(&header) + data.len()) as u64 + after;
                 size == length
                     && chunk_header(body, length).is_ok_and(|it| it == header)
                     && chunk(body).is_ok_and(|it| it.header == header && it.data == &data[..])

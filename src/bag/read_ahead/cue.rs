@@ -11,6 +11,7 @@ use std::{fmt, io};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
+use super::half_of_memory::HalfOfMemory;
 use super::learner::Learner;
 use super::progress::{CueProgress, Reach};
 use super::request::{CueAt, Cued, Waker};
@@ -72,15 +73,15 @@ impl Cues {
         }
     }
 
-    /// Decompresses chunks into this memory while it has room, and onto the heap otherwise. The payload of a message is a
-    /// part of its chunk, so an output that knows the memory can send the message from there. The read-ahead takes half of the
-    /// memory at most: what is read further ahead would find no room.
+    /// Decompresses the chunks of cues that are started from now on into this memory while it has room, and onto the
+    /// heap otherwise. The payload of a message is a part of its chunk, so an output that knows the memory can send the
+    /// message from there. The read-ahead takes about half of the memory; the rest is for what was sent and is still
+    /// held by receivers. Its own bound is the same as without the memory: if that is more than half of the memory, the
+    /// chunks that are read further ahead lie on the heap, and a warning says so, once.
     #[must_use]
     pub fn with_memory(mut self, memory: Option<Arc<dyn ChunkMemory>>) -> Self {
-        if let Some(memory) = &memory {
-            self.budget = Budget::new(self.budget.limit.min(memory.size() / 2));
-        }
-        self.memory = memory;
+        let limit = self.budget.limit;
+        self.memory = memory.map(|all| Arc::new(HalfOfMemory::of(all, limit)) as _);
         self
     }
 

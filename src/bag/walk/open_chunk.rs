@@ -181,12 +181,7 @@ impl OpenChunk {
         Self {
             id,
             cost: permit.bytes() + copied.bytes(),
-            bytes: (!is_parked).then(|| {
-                Bytes::from_owner(CountedBytes {
-                    bytes: copy.into(),
-                    permit: copied,
-                })
-            }),
+            bytes: (!is_parked).then(|| Bytes::from_owner(CountedBytes::new(copy, copied))),
             remaining: 0..entries.len(),
             has_more: entries.len() < window.len() || is_parked,
             spilled: None,

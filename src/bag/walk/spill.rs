@@ -232,8 +232,7 @@ impl Spilled {
         }
         self.at += at as u64;
         self.look_ahead()?;
-        let bytes = bytes.into();
-        let bytes = Some(CountedBytes { bytes, permit });
+        let bytes = Some(CountedBytes::new(bytes, permit));
         Ok(Window { bytes, entries })
     }
 

@@ -81,7 +81,7 @@ impl Burst {
     }
 }
 
-/// When the kernel's tick last moved: a cheap clock.
+/// The time of the kernel's last tick, which is cheap to read.
 #[cfg(target_os = "linux")]
 fn last_tick() -> Timespec {
     clock_gettime(ClockId::MonotonicCoarse)

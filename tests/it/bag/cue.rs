@@ -13,6 +13,7 @@ use crossbeam_channel::Receiver;
 use mcap::Compression;
 
 use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, incompressible, place, texts};
+use crate::support::patience::PATIENCE;
 use crate::support::waker;
 
 /// Takes items until the end, and waits for the waker whenever there are none.
@@ -735,18 +736,39 @@ fn large_overlapping_chunks_are_decompressed_twice_at_most_whatever_the_bound() 
 }
 
 /// Memory of a limited size that knows where its buffers are.
-#[derive(Default)]
 struct Slab {
+    size: u64,
     most: usize,
     held: Arc<AtomicUsize>,
     /// Where all buffers were that it has given, also those that are gone.
     places: Mutex<Vec<std::ops::Range<usize>>>,
 }
 
+impl Slab {
+    /// It says that it has more than `most` bytes, so that all of them may be read ahead.
+    fn of(most: usize) -> Arc<Self> {
+        Self::sized(u64::MAX, most)
+    }
+
+    fn sized(size: u64, most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            size,
+            most,
+            held: Arc::default(),
+            places: Mutex::default(),
+        })
+    }
+
+    fn has(&self, payload: &Bytes) -> bool {
+        let at = payload.as_ptr() as usize;
+        let places = self.places.lock().unwrap();
+        places.iter().any(|place| place.contains(&at))
+    }
+}
+
 impl ChunkMemory for Slab {
-    /// More than the read-ahead takes, so that all messages can be held.
     fn size(&self) -> u64 {
-        u64::MAX
+        self.size
     }
 
     fn take(&self, length: usize) -> Option<Box<dyn ChunkBuffer>> {
@@ -797,9 +819,7 @@ fn read_into(slab: &Arc<Slab>, bag: &Bag) -> (Vec<Bytes>, usize) {
         let Cued::Message(message) = item else {
             panic!("{item:?}");
         };
-        let at = message.payload.as_ptr() as usize;
-        let places = slab.places.lock().unwrap();
-        inside += usize::from(places.iter().any(|place| place.contains(&at)));
+        inside += usize::from(slab.has(&message.payload));
         payloads.push(message.payload);
     });
     (payloads, inside)
@@ -820,10 +840,7 @@ fn chunks_are_decompressed_into_memory_that_is_provided_while_it_has_room() {
         let bytes = spec.clone().compression(compression).write();
         let recording = bag(&bytes);
         for (most, expected) in [(usize::MAX, 650), (1 << 20, 32), (0, 0)] {
-            let slab = Arc::new(Slab {
-                most,
-                ..Slab::default()
-            });
+            let slab = Slab::of(most);
             let (payloads, inside) = read_into(&slab, &recording);
             // As long as the messages are held, so is the memory: four chunks of eight messages fit into a mebibyte.
             assert_eq!(inside, expected, "{compression:?} {most}");
@@ -850,10 +867,7 @@ fn a_damaged_chunk_gives_its_memory_back_and_is_reported() {
         let second = place(&bytes, mcap::records::op::CHUNK, 1);
         bytes[second.body + 1000] ^= 0xff;
         let recording = bag(&bytes);
-        let slab = Arc::new(Slab {
-            most: usize::MAX,
-            ..Slab::default()
-        });
+        let slab = Slab::of(usize::MAX);
         let (waker, woken) = waker();
         let memory = Arc::clone(&slab) as Arc<dyn ChunkMemory>;
         let cues = Cues::new(recording.clone(), all(&recording), 1 << 20, waker);
@@ -868,4 +882,30 @@ fn a_damaged_chunk_gives_its_memory_back_and_is_reported() {
         drop((cue, cues));
         assert_eq!(slab.held.load(Ordering::SeqCst), 0, "{compression:?}");
     }
+}
+
+#[test]
+fn a_small_memory_does_not_limit_the_read_ahead_which_takes_half_of_it() {
+    let bag = bag(&long(60, 10, 10_000).write());
+    let slab = Slab::sized(1 << 20, 1 << 20);
+    let (wake, woken) = waker();
+    let memory = Arc::clone(&slab) as Arc<dyn ChunkMemory>;
+    let mut cues = Cues::new(bag.clone(), all(&bag), 2 << 20, wake).with_memory(Some(memory));
+    let mut cue = cues.start(whole(Direction::Forward));
+    // What is held counts as read ahead.
+    let mut held = Vec::new();
+    while held.len() < 150 {
+        match cue.poll() {
+            CuePoll::Item(Cued::Message(message)) => held.push(message.payload),
+            CuePoll::Pending => woken.recv_timeout(PATIENCE).expect("more is read ahead"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(held.iter().any(|payload| slab.has(payload)));
+    assert!(slab.held.load(Ordering::SeqCst) <= 1 << 19);
+    let first = held.len();
+    drop(held);
+    assert_eq!(first + messages(&mut cue, &woken).len(), 600);
+    drop((cue, cues));
+    assert_eq!(slab.held.load(Ordering::SeqCst), 0);
 }

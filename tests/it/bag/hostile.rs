@@ -313,6 +313,24 @@ fn a_chunk_larger_than_declared_is_not_decompressed() {
     assert_eq!(damage, [DamageKind::Index, DamageKind::Compression]);
 }
 
+/// Also a chunk that is too large to be read at once.
+#[test]
+fn an_uncompressed_chunk_longer_than_declared_is_named_with_its_length() {
+    for size in [1000, 17 << 20] {
+        let spec = Spec::new(vec![vec![Note::new(0, 1, vec![7; size])]]).compression(None);
+        let spec = spec.options(|o| o.calculate_summary_section_crc(false));
+        let mut bytes = spec.write();
+        let at = chunk_field(&bytes, 0, UNCOMPRESSED);
+        let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        put(&mut bytes, at, length - 1);
+        let bag = bag(&bytes);
+        let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+        let damage: Vec<String> = walk.filter_map(Result::err).map(|it| it.detail).collect();
+        let said = format!("chunk holds {length} bytes, not {}", length - 1);
+        assert_eq!(damage.last(), Some(&said), "{damage:?}");
+    }
+}
+
 #[test]
 fn an_index_that_names_a_message_of_another_topic_does_not_latch_it() {
     let latched = TopicSpec::named("/map").with("latching", "1");
