@@ -1,10 +1,10 @@
 //! How long the comparison of two recordings takes, compared with reading both.
 //!
-//! `cargo bench --bench compare_recordings -- [MB]` (default 1000) writes pairs of recordings of about that size, in raw
-//! bytes, to `$BAGPLAY_BENCH_DIR` or a temporary directory: images, clouds of points, imu and transforms. For each pair, and
-//! in the same run, it reads one after the other, compares them, and prints the ratio: with equal recordings, with recordings of
-//! which each message differs in one value, and with clouds of which each coordinate differs, within a tolerance and beyond.
-//! `BAGPLAY_BENCH_COMPRESSION` is `zstd` (default) or `none`.
+//! `cargo bench --bench compare_recordings -- [MB]` (default 1000) writes pairs of recordings of about that size, in
+//! raw bytes, to `$BAGPLAY_BENCH_DIR` or a temporary directory: images, clouds of points, imu and transforms. For each
+//! pair, and in the same run, it reads one after the other, compares them, and prints the ratio: with equal recordings,
+//! with recordings of which each message differs in one value, and with clouds of which each coordinate differs, within
+//! a tolerance and beyond. `BAGPLAY_BENCH_COMPRESSION` is `zstd` (default) or `none`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]

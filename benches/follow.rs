@@ -1,8 +1,9 @@
 //! The cost of following a clock: from a put on `/clock` to the return of a sleeper, and the processor time of fifty
 //! clocks at 1 kHz.
 //!
-//! `cargo bench --bench follow`. The first with two sessions on loopback and a router in this process. For the second, the server
-//! and its router are another process, as `play` is; the limit is a zenoh subscriber of the same messages that does nothing.
+//! `cargo bench --bench follow`. The first with two sessions on loopback and a router in this process. For the second,
+//! the server and its router are another process, as `play` is; the limit is a zenoh subscriber of the same messages
+//! that does nothing.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]

@@ -2,9 +2,9 @@
 //! players with `--follow` are processes of their own, on one router.
 //!
 //! `cargo bench --bench followers [-- SECONDS]`. Both players play 1,000 messages a second of wall time. The n-th
-//! messages of both have the same log time. This process is the router and the subscriber. It prints the time between the
-//! arrivals of two such messages, and the time from the instant at which the clock passed their log time to their arrival.
-//! That instant is computed from the tick that arrived with the least delay.
+//! messages of both have the same log time. This process is the router and the subscriber. It prints the time between
+//! the arrivals of two such messages, and the time from the instant at which the clock passed their log time to their
+//! arrival. That instant is computed from the tick that arrived with the least delay.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]

@@ -1,9 +1,10 @@
 //! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
-//! `cargo bench --bench lateness [-- SECONDS] [busy]`. With `busy`, as many threads compute as there are processors, and
-//! `--realtime` takes the place of `--precise`. All run in turns in one process on the same machine; the
-//! player reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints percentiles
-//! of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to the loop.
+//! `cargo bench --bench lateness [-- SECONDS] [busy]`. With `busy`, as many threads compute as there are processors,
+//! and `--realtime` takes the place of `--precise`. All run in turns in one process on the same machine; the player
+//! reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints
+//! percentiles of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to
+//! the loop.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -1,9 +1,9 @@
 //! Small messages beside large ones: an imu at 200 Hz and images of 1 MB at 30 Hz, at 1×, with and without
 //! `--order topic`.
 //!
-//! `cargo bench --bench order [-- SECONDS]`. One process, two zenoh sessions on loopback, in turns. Prints how late messages
-//! arrive at a subscriber in milliseconds, transport included; the earliest message counts as zero. The limit is the imu
-//! alone, without images, in the same run.
+//! `cargo bench --bench order [-- SECONDS]`. One process, two zenoh sessions on loopback, in turns. Prints how late
+//! messages arrive at a subscriber in milliseconds, transport included; the earliest message counts as zero. The limit
+//! is the imu alone, without images, in the same run.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -1,4 +1,5 @@
-//! The limit: a process that has all messages in memory and puts them with plain zenoh, at their times or without a pause.
+//! The limit: a process that has all messages in memory and puts them with plain zenoh, at their times or without a
+//! pause.
 
 use std::env;
 use std::num::NonZeroU64;

@@ -1,16 +1,18 @@
-//! `play` beside `ros2 bag play` and a bare loop of puts, measured from outside: a subscriber in this process, each sender in a
-//! process of its own, in turns.
+//! `play` beside `ros2 bag play` and a bare loop of puts, measured from outside: a subscriber in this process, each
+//! sender in a process of its own, in turns.
 //!
-//! `cargo bench --bench compare [-- SECONDS [TURNS]]` (default 20 and 3). `scenario.rs` makes the recordings: `small`, 1,000 strings
-//! of 69 bytes a second, and `image`, 30 images of 1 MB and 200 imu messages a second in zstd chunks. Each sender sends each of them
-//! at ×1 and as fast as it can. `ros2 bag play` takes part if `ros2` is on the path; it uses `rmw_zenoh_cpp`. The loop has
-//! all messages in memory: what it takes is the limit of the machine. Figures are medians over the turns.
+//! `cargo bench --bench compare [-- SECONDS [TURNS]]` (default 20 and 3). `scenario.rs` makes the recordings: `small`,
+//! 1,000 strings of 69 bytes a second, and `image`, 30 images of 1 MB and 200 imu messages a second in zstd chunks.
+//! Each sender sends each of them at ×1 and as fast as it can. `ros2 bag play` takes part if `ros2` is on the path; it
+//! uses `rmw_zenoh_cpp`. The loop has all messages in memory: what it takes is the limit of the machine. Figures are
+//! medians over the turns.
 //!
-//! At full speed, the loop and `play` wait for the subscriber before the first message. At ×1 `play` waits for the links to nodes that
-//! it finds at its start, and `ros2 bag play` for none: messages that are sent before a link is there count as lost.
+//! At full speed, the loop and `play` wait for the subscriber before the first message. At ×1 `play` waits for the
+//! links to nodes that it finds at its start, and `ros2 bag play` for none: messages that are sent before a link is
+//! there count as lost.
 //!
-//! The path of a message: a sender (`sender.rs`) starts a process, which puts the message with its log time in the payload;
-//! the subscriber (`subscriber.rs`) notes log time and instant of arrival; `outcome.rs` makes figures of both.
+//! The path of a message: a sender (`sender.rs`) starts a process, which puts the message with its log time in the
+//! payload; the subscriber (`subscriber.rs`) notes log time and instant of arrival; `outcome.rs` makes figures of both.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -22,7 +22,8 @@ pub(crate) struct Arrival {
     pub(crate) bytes: usize,
 }
 
-/// So long before the sender starts, the router learns of the subscribers. So long after its end, nothing more may arrive.
+/// So long before the sender starts, the router learns of the subscribers. So long after its end, nothing more may
+/// arrive.
 const QUIET: Duration = Duration::from_millis(500);
 
 pub(crate) struct Network {
@@ -35,7 +36,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// A router, and a peer beside it that subscribes to the topics, as a node of ROS 2 does: messages come from the sender directly.
+    /// A router, and a peer beside it that subscribes to the topics, as a node of ROS 2 does: messages come from the
+    /// sender directly.
     #[expect(
         clippy::disallowed_methods,
         reason = "no event says that the router knows all"

@@ -1,12 +1,13 @@
-//! What opening, seeking, memory and each message cost, against the size of the recording and the number of its topics, its
-//! files and its subscribers.
+//! What opening, seeking, memory and each message cost, against the size of the recording and the number of its topics,
+//! its files and its subscribers.
 //!
-//! `cargo bench --bench growth -- [size] [topics] [splits] [subscribers] [MOST]` measures the parts that are named, or all.
-//! `MOST` leaves out sizes above it: MB, topics, files, subscribers. Recordings of up to 50 GB are sparse files: their index is
-//! real, and the payload of each message is a hole. They are written to a temporary folder and take up to 400 MB of the disk.
+//! `cargo bench --bench growth -- [size] [topics] [splits] [subscribers] [MOST]` measures the parts that are named, or
+//! all. `MOST` leaves out sizes above it: MB, topics, files, subscribers. Recordings of up to 50 GB are sparse files:
+//! their index is real, and the payload of each message is a hole. They are written to a temporary folder and take up
+//! to 400 MB of the disk.
 //!
-//! Each part prints a table, and for each cost its slope between the two largest sizes with both axes logarithmic: 0 is a cost
-//! that does not depend on the size, 1 one that is proportional to it.
+//! Each part prints a table, and for each cost its slope between the two largest sizes with both axes logarithmic: 0 is
+//! a cost that does not depend on the size, 1 one that is proportional to it.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

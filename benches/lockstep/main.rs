@@ -1,10 +1,10 @@
-//! How fast playback goes that waits for a node: with a gate and in lockstep, compared with a loop that puts a message and
-//! waits for the answer.
+//! How fast playback goes that waits for a node: with a gate and in lockstep, compared with a loop that puts a message
+//! and waits for the answer.
 //!
-//! `cargo bench --bench lockstep [-- ROUNDS]` (default 7); with `recorded` only what recording the answers costs. Each turn is a process of its own that starts a node, a third process.
-//! All use zenoh as `play --isolated` does: a router in the process that sends, peers with links to each other. The node answers
-//! each message with one of the same size. Turns alternate, and the figures are medians over the rounds, the ratios those of
-//! the turns of one round.
+//! `cargo bench --bench lockstep [-- ROUNDS]` (default 7); with `recorded` only what recording the answers costs. Each
+//! turn is a process of its own that starts a node, a third process. All use zenoh as `play --isolated` does: a router
+//! in the process that sends, peers with links to each other. The node answers each message with one of the same size.
+//! Turns alternate, and the figures are medians over the rounds, the ratios those of the turns of one round.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]

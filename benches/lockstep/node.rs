@@ -1,7 +1,7 @@
 //! The node: a process with the threads and the topics of a ROS 2 node on `rmw_zenoh_cpp`, without ROS.
 //!
-//! It is a peer of zenoh. `/clock` is received on one thread and `/chatter` on another, an executor answers each message of
-//! `/chatter` with one of the same size on `/answer`, and other threads wait.
+//! It is a peer of zenoh. `/clock` is received on one thread and `/chatter` on another, an executor answers each
+//! message of `/chatter` with one of the same size on `/answer`, and other threads wait.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, channel};

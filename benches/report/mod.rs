@@ -1,8 +1,8 @@
 //! The figures of a benchmark, kept for the summary.
 //!
-//! A benchmark begins a [`Report`], adds its figures, and writes it at its end to `<bench>.json` in a folder: that of the
-//! variable `BAGPLAY_BENCH_FIGURES`, or `bench` in the target directory. A file is replaced as a whole, so that it holds the
-//! figures of one run. `z_summary` reads all of them.
+//! A benchmark begins a [`Report`], adds its figures, and writes it at its end to `<bench>.json` in a folder: that of
+//! the variable `BAGPLAY_BENCH_FIGURES`, or `bench` in the target directory. A file is replaced as a whole, so that it
+//! holds the figures of one run. `z_summary` reads all of them.
 
 #![allow(dead_code, unused_imports, reason = "each benchmark uses a part of it")]
 
@@ -31,7 +31,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// `bench` is the name of the benchmark. If it was started to measure something else than usual, a word follows after `-`.
+    /// `bench` is the name of the benchmark. If it was started to measure something else than usual, a word follows
+    /// after `-`.
     pub(crate) fn begin(bench: &str) -> Self {
         Self {
             bench: bench.to_owned(),

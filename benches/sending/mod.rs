@@ -184,7 +184,7 @@ pub(crate) fn play<O: Output + Send + 'static>(
     matched.recv_timeout(Duration::from_secs(10))?;
     let unpaced = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, unpaced.waker())
-        .with_memory(session.chunk_memory());
+        .with_memory(session.chunk_memory()?);
     let options = Options {
         pace: Pace::Max,
         ..Options::new(bag.range().ok_or("no messages")?)

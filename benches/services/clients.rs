@@ -84,8 +84,8 @@ fn open(endpoint: &str, name: &str) -> Result<Session, Failure> {
     Ok(Session::open(&options, |_| {})?)
 }
 
-/// Calls services in turns, on a grid, of the player that is to be called in this second, until the run is over. Returns
-/// how long the calls of the player took that is measured.
+/// Calls services in turns, on a grid, of the player that is to be called in this second, until the run is over.
+/// Returns how long the calls of the player took that is measured.
 fn call(session: &Session, second: &Second) -> Result<Vec<Duration>, Failure> {
     let players = session.players();
     let client = |is_other| -> Result<_, Failure> {

@@ -1,12 +1,13 @@
-//! Whether calls of services make messages late: 1,000 messages a second at 1×. In every third second eight clients call the
-//! services of the player 1,000 times; in every other third second they call those of another player instead; and in the
-//! rest nothing is called.
+//! Whether calls of services make messages late: 1,000 messages a second at 1×. In every third second eight clients
+//! call the services of the player 1,000 times; in every other third second they call those of another player instead;
+//! and in the rest nothing is called.
 //!
-//! `cargo bench --bench services [-- SECONDS [pinned]]`. Two processes: the player with its router; and the eight clients, each with
-//! a session of its own, together with the other player, which is paused. So the load of the clients on the processors is
-//! that of both kinds of calls. The seconds alternate within one run, so that what the machine does by itself falls on all
-//! kinds alike. With `pinned`, which needs Linux, the clients have the last processor and the player has the others, so that
-//! they do not compete: what is left is what the calls cost in the player. Prints the lateness of messages for each kind, ratios, and the time from a call to its response.
+//! `cargo bench --bench services [-- SECONDS [pinned]]`. Two processes: the player with its router; and the eight
+//! clients, each with a session of its own, together with the other player, which is paused. So the load of the clients
+//! on the processors is that of both kinds of calls. The seconds alternate within one run, so that what the machine
+//! does by itself falls on all kinds alike. With `pinned`, which needs Linux, the clients have the last processor and
+//! the player has the others, so that they do not compete: what is left is what the calls cost in the player. Prints
+//! the lateness of messages for each kind, ratios, and the time from a call to its response.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
@@ -144,7 +145,8 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the figures of all seconds of one kind: p50, p99 and maximum of all their messages, and the median of their p99s.
+/// Prints the figures of all seconds of one kind: p50, p99 and maximum of all their messages, and the median of their
+/// p99s.
 fn show(name: &str, seconds: &[Vec<i64>]) -> [f64; 4] {
     let mut of_each: Vec<f64> = seconds
         .iter()
@@ -252,7 +254,8 @@ fn play(bag: &Bag, seconds: u64, is_pinned: bool) -> Result<(Vec<Vec<i64>>, Stri
     Ok((out.late, responses.trim_end().to_owned()))
 }
 
-/// Gives the process of the clients, which has just started, the last processor, and all threads of this one the others.
+/// Gives the process of the clients, which has just started, the last processor, and all threads of this one the
+/// others.
 #[cfg(target_os = "linux")]
 fn part(clients: u32) -> Result<(), Failure> {
     use rustix::process::Pid;

@@ -1,9 +1,9 @@
 //! One table of the figures of all benchmarks, and the page of performance.
 //!
-//! `cargo bench --bench z_summary [-- --docs]`. Reads the files that the benchmarks have written (see `benches/report/`), prints
-//! one table (name, this, limit or peer, ratio), says which benchmarks have no figures, and writes `summary.json` beside those
-//! files. Cargo runs benchmarks in the order of their names, so `cargo bench` ends with this table. With `--docs` it also
-//! writes `docs/performance.md`, its plots and `docs/performance/figures.json`.
+//! `cargo bench --bench z_summary [-- --docs]`. Reads the files that the benchmarks have written (see
+//! `benches/report/`), prints one table (name, this, limit or peer, ratio), says which benchmarks have no figures, and
+//! writes `summary.json` beside those files. Cargo runs benchmarks in the order of their names, so `cargo bench` ends
+//! with this table. With `--docs` it also writes `docs/performance.md`, its plots and `docs/performance/figures.json`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

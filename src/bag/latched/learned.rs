@@ -3,10 +3,10 @@
 //!
 //! For each publisher group it has the chunks that may have messages of it but have not been searched, by their place
 //! in the forward order, and the messages found in the others. It also keeps copies of small payloads. Memory is
-//! bounded: if one chunk has too many messages, only the last of them are kept. Such a chunk is *coarse*: it is searched again if a
-//! time within it is asked for. If there are too many messages in all, only the last of each chunk are kept, and in
-//! the end no more: further chunks are searched each time. Nothing is ever forgotten but copies, so what one search
-//! registered is there until it ends, whatever other searches do meanwhile.
+//! bounded: if one chunk has too many messages, only the last of them are kept. Such a chunk is *coarse*: it is
+//! searched again if a time within it is asked for. If there are too many messages in all, only the last of each chunk
+//! are kept, and in the end no more: further chunks are searched each time. Nothing is ever forgotten but copies, so
+//! what one search registered is there until it ends, whatever other searches do meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -285,7 +285,8 @@ impl Learned {
         state.copies.by_place.get(&place).cloned()
     }
 
-    /// Keeps a message of this group, unless it is large. Its payload must be a copy that does not keep a chunk in memory.
+    /// Keeps a message of this group, unless it is large. Its payload must be a copy that does not keep a chunk in
+    /// memory.
     pub(crate) fn keep(&self, group: PublisherGroupId, message: Message) {
         let length = message.payload.len();
         if length > MOST_OF_A_COPY {

@@ -1,7 +1,7 @@
 //! [`ReadAt`]: a recording that is read at positions, by many readers at once.
 //!
-//! A file, bytes in memory, or an object in a store elsewhere. Several ranges are read with few requests: those near each
-//! other are read as one.
+//! A file, bytes in memory, or an object in a store elsewhere. Several ranges are read with few requests: those near
+//! each other are read as one.
 
 use std::fmt;
 use std::io;
@@ -29,8 +29,8 @@ pub trait ReadAt: Send + Sync + fmt::Debug {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// The bytes of each range (end excluded), in the order of `ranges`. An error if one of them is not inside the
-    /// recording. Ranges with at most [`Cost::gap`] bytes between them are read as one, up to 8 MiB, one after the other;
-    /// an implementation may do better and read them at the same time.
+    /// recording. Ranges with at most [`Cost::gap`] bytes between them are read as one, up to 8 MiB, one after the
+    /// other; an implementation may do better and read them at the same time.
     fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
         read_merged(self, ranges)
     }
@@ -110,8 +110,8 @@ fn read_merged<S: ReadAt + ?Sized>(source: &S, ranges: &[Range<u64>]) -> io::Res
     Ok(found)
 }
 
-/// The ranges to be read, in order, each with the indexes of the ranges that it covers. Two ranges are merged if at most
-/// `gap` bytes lie between them.
+/// The ranges to be read, in order, each with the indexes of the ranges that it covers. Two ranges are merged if at
+/// most `gap` bytes lie between them.
 fn merged(ranges: &[Range<u64>], gap: u64) -> Vec<(Range<u64>, Vec<usize>)> {
     let mut order: Vec<usize> = (0..ranges.len()).collect();
     order.sort_by_key(|index| ranges.get(*index).map(|range| range.start));

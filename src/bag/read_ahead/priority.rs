@@ -30,8 +30,8 @@ fn set_nice(nice: i32, percent: u8) {
     }
 }
 
-/// A thread inherits real-time scheduling from the thread that starts it, such as the player's. The niceness is set with it: to
-/// lower it afterwards needs a permission.
+/// A thread inherits real-time scheduling from the thread that starts it, such as the player's. The niceness is set
+/// with it: to lower it afterwards needs a permission.
 #[cfg(target_os = "linux")]
 fn leave_real_time(percent: u8) {
     if let Ok(ThreadSchedulePolicy::Realtime(_)) = thread_schedule_policy() {

@@ -1,8 +1,8 @@
 //! [`Reach`]: how far the read-ahead has come, for display.
 //!
 //! Each cue has its own [`CueProgress`], so nothing of an older cue is shown. Only the receiver knows which cue is
-//! played; it calls [`Cue::lead`](super::cue::Cue::lead). Cues for reads elsewhere do not lead, nor does the cue of the next
-//! lap, which is read while the current lap is played.
+//! played; it calls [`Cue::lead`](super::cue::Cue::lead). Cues for reads elsewhere do not lead, nor does the cue of the
+//! next lap, which is read while the current lap is played.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -140,8 +140,8 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Queues an item; hands it over at once if the receiver has none, but the first messages together. False if the cue is
-    /// gone.
+    /// Queues an item; hands it over at once if the receiver has none, but the first messages together. False if the
+    /// cue is gone.
     fn send(&mut self, item: Cued) -> bool {
         if let Cued::Message(message) | Cued::Refill(message) = &item {
             self.last = Some(message.key);
@@ -149,7 +149,8 @@ impl Feed {
         if let Cued::Message(message) = &item {
             self.last_time = Some(message.key.time);
         }
-        // A receiver that starts with one message would have to wait for the second. The rest of the chunk is in memory already.
+        // A receiver that starts with one message would have to wait for the second. The rest of the chunk is in memory
+        // already.
         let may_go_alone = self.has_begun || !matches!(item, Cued::Message(_));
         self.batch.push(item);
         let is_wanted =

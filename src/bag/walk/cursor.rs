@@ -3,8 +3,9 @@
 //! A chunk is opened as soon as its first possible key (in reverse: its last) is not behind the next known message. So
 //! the order is total although chunks and files overlap. Whole chunks are kept up to half of the bound of
 //! [`Cursor::holding`]; beyond that only a share of each chunk is kept, and further shares come from a temporary file
-//! ([`Spill`](super::spill::Spill)). Memory is therefore bounded, and a chunk is decompressed at most twice; without the file once per share.
-//! To seek, make a new cursor: it finds its first chunks by binary search and opens only those.
+//! ([`Spill`](super::spill::Spill)). Memory is therefore bounded, and a chunk is decompressed at most twice; without
+//! the file once per share. To seek, make a new cursor: it finds its first chunks by binary search and opens only
+//! those.
 
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,6 +1,7 @@
 //! Reads the messages of a bag in order, in either direction.
 //!
-//! `cursor.rs` is the walk; `chunks_ahead.rs` finds the chunks of a position. The order is that of `Key` (`bag/message.rs`).
+//! `cursor.rs` is the walk; `chunks_ahead.rs` finds the chunks of a position. The order is that of `Key`
+//! (`bag/message.rs`).
 
 pub(crate) mod chunks_ahead;
 pub(crate) mod cursor;

@@ -80,7 +80,8 @@ impl OpenChunk {
         (open, faults)
     }
 
-    /// Writes the messages of a decompressed chunk within `bounds` to the file. `None` if the meter was closed meanwhile.
+    /// Writes the messages of a decompressed chunk within `bounds` to the file. `None` if the meter was closed
+    /// meanwhile.
     pub(crate) fn spill(
         view: View<'_>,
         id: u32,

@@ -10,8 +10,8 @@ use crate::time::{Duration, Steady, Time};
 /// The longest part of a wait that is spent spinning.
 const LONGEST_SPIN: Duration = Duration::from_micros(80);
 
-/// If a thread wakes later than this, other threads had the processor. Spinning does not help then and uses up the time slice of
-/// the thread.
+/// If a thread wakes later than this, other threads had the processor. Spinning does not help then and uses up the time
+/// slice of the thread.
 const OTHERS_RAN: Duration = Duration::from_micros(400);
 
 /// One part in so many of the time may be spun by default: 2 %.
@@ -164,8 +164,8 @@ impl Waiter {
     }
 }
 
-/// How long may be spun: a share of the time that passes. What is not spun is kept for a while, so that messages that come
-/// seldom, or a few in a row, are exact.
+/// How long may be spun: a share of the time that passes. What is not spun is kept for a while, so that messages that
+/// come seldom, or a few in a row, are exact.
 #[derive(Debug)]
 struct Budget {
     spin: Spin,

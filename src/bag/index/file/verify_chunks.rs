@@ -5,8 +5,8 @@
 //! one differs, or if the lengths of the message indexes do not fit the number of messages in the statistics. A chunk
 //! is always compared if that length does not fit the number of its channels. If two records about a chunk differ, the
 //! chunk is opened and its contents count. A chunk whose channels no record gives is opened, too, as long as opening
-//! the file stays fast. Of a remote file only those message indexes are compared that are at hand, as long as nothing is
-//! found to be wrong.
+//! the file stays fast. Of a remote file only those message indexes are compared that are at hand, as long as nothing
+//! is found to be wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -12,8 +12,8 @@ const LEAST: u64 = 16 << 20;
 /// Where shared memory is on Linux.
 const DIRECTORY: &str = "/dev/shm";
 
-/// The size of a pool for which the system has room, and of `most` bytes at most. zenoh locks the whole pool in memory, at
-/// both ends.
+/// The size of a pool for which the system has room, and of `most` bytes at most. zenoh locks the whole pool in memory,
+/// at both ends.
 pub(super) fn size_up_to(most: u64) -> Result<u64, WireError> {
     let lacks = |reason| WireError::SharedMemory {
         reason,
@@ -49,8 +49,8 @@ fn size_within(free: u64, lockable: u64) -> Result<u64, String> {
     }
 }
 
-/// Whether the limit of memory that may be locked does not hold for this process. In a container it often holds for root,
-/// too.
+/// Whether the limit of memory that may be locked does not hold for this process. In a container it often holds for
+/// root, too.
 #[cfg(target_os = "linux")]
 fn may_lock_all() -> bool {
     use rustix::thread::{CapabilitySet, capabilities};
