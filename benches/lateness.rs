@@ -1,7 +1,8 @@
 //! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
 //! `cargo bench --bench lateness [-- SECONDS] [busy]`. With `busy`, as many threads compute as there are processors,
-//! and `--realtime` takes the place of `--precise`. All run in turns in one process on the same machine; the player
+//! and `--realtime` takes the place of `--precise`; its limit is a loop with the same scheduling, and an error says that
+//! this is not permitted. All run in turns in one process on the same machine; the player
 //! reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints
 //! percentiles of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to
 //! the loop.
@@ -25,12 +26,19 @@ use hdrhistogram::Histogram;
 use report::{Figure, QUANTILES, Report, Series};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
+use thread_priority::{
+    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 
 const HZ: u64 = 1_000;
 const TURNS: usize = 5;
 /// The name of the figures with `busy`.
 const BUSY: &str = "lateness-busy";
 const LIMIT: &str = "bare absolute sleep loop";
+const REALTIME_LIMIT: &str = "the same loop, SCHED_FIFO";
+/// The real-time priority of the player, in percent of the range of the system.
+const PERCENT: u8 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seconds: u64 = std::env::args()
@@ -45,7 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * HZ, HZ)?;
     let bag = Bag::open(&[path])?;
-    let [mut bare, mut player, mut other] = [Row::new()?, Row::new()?, Row::new()?];
+    let [mut bare, mut realtime, mut player, mut other] =
+        [Row::new()?, Row::new()?, Row::new()?, Row::new()?];
     let (other_name, other_way) = if is_busy {
         ("player --realtime", (Spin::Limited, Scheduling::Realtime))
     } else {
@@ -54,6 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for turn in 1..=TURNS {
         eprintln!("turn {turn} of {TURNS}: {seconds} s each");
         bare.add(|| bare_loop(seconds * HZ))?;
+        if is_busy {
+            realtime.add(|| realtime_loop(seconds * HZ))?;
+        }
         player.add(|| play(&bag, (Spin::Limited, Scheduling::Normal)))?;
         other.add(|| play(&bag, other_way))?;
     }
@@ -63,12 +75,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{:<28} {:>8} {:>8} {:>8} {:>9} {:>8}",
         "", "p50", "p99", "p99.9", "max", "of a core"
     );
-    for (name, row) in [(LIMIT, &bare), ("player", &player), (other_name, &other)] {
-        row.show(name);
-        row.report(name, &bare, bench, &mut report);
+    let of_player = Some((LIMIT, &bare));
+    let mut rows = vec![(LIMIT, &bare, None), ("player", &player, of_player)];
+    if is_busy {
+        rows.push((REALTIME_LIMIT, &realtime, None));
+        rows.push((other_name, &other, Some((REALTIME_LIMIT, &realtime))));
+    } else {
+        rows.push((other_name, &other, of_player));
     }
-    player.show_ratio("player / bare", &bare);
-    other.show_ratio(&format!("{other_name} / bare"), &bare);
+    for (name, row, limit) in &rows {
+        row.show(name);
+        row.report(name, *limit, bench, &mut report);
+    }
+    for (name, row, limit) in &rows {
+        if let Some((limit_name, limit)) = limit {
+            row.show_ratio(&format!("{name} / {limit_name}"), limit);
+        }
+    }
     Ok(report.write()?)
 }
 
@@ -117,7 +140,8 @@ impl Row {
         );
     }
 
-    fn report(&self, name: &str, bare: &Self, bench: &str, report: &mut Report) {
+    /// `limit`: what it is compared with, unless it is a limit itself.
+    fn report(&self, name: &str, limit: Option<(&str, &Self)>, bench: &str, report: &mut Report) {
         let figures = [
             ("p50", 0.5, "µs"),
             ("p99", 0.99, "µs"),
@@ -125,19 +149,19 @@ impl Row {
             ("max", 1.0, "µs"),
         ];
         let at = |row: &Self, q| micros(row.late.value_at_quantile(q));
-        let mut add = |column, this, limit, unit| {
-            report.add(if name == LIMIT {
-                Figure::compared(name, column, this, unit)
-            } else {
-                Figure::lower(name, column, this, unit).against(&format!("limit: {LIMIT}"), limit)
+        let mut add = |column, of: &dyn Fn(&Self) -> f64, unit| {
+            report.add(match limit {
+                None => Figure::compared(name, column, of(self), unit),
+                Some((limit, row)) => Figure::lower(name, column, of(self), unit)
+                    .against(&format!("limit: {limit}"), of(row)),
             });
         };
         for (column, q, unit) in figures {
-            add(column, at(self, q), at(bare, q), unit);
+            add(column, &|row| at(row, q), unit);
         }
         // The threads that compute are part of this process.
         if bench != BUSY {
-            add("of a core", self.share() * 100.0, bare.share() * 100.0, "%");
+            add("of a core", &|row| row.share() * 100.0, "%");
         }
         let points = QUANTILES.map(|q| [q, at(self, q)]);
         report.draw(Series::new(bench, name, points));
@@ -202,6 +226,19 @@ fn histogram() -> Result<Histogram<u64>, Box<dyn Error>> {
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
 fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1e3
+}
+
+/// The same as [`bare_loop`], scheduled as the player is with `--realtime`.
+fn realtime_loop(ticks: u64) -> Result<Histogram<u64>, Box<dyn Error>> {
+    let realtime = move || -> Result<_, String> {
+        let priority = ThreadPriority::Crossplatform(PERCENT.try_into()?);
+        let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+        set_thread_priority_and_policy(thread_native_id(), priority, policy)
+            .map_err(|error| format!("SCHED_FIFO is not permitted: {error:?}"))?;
+        bare_loop(ticks).map_err(|error| error.to_string())
+    };
+    let done = std::thread::spawn(realtime).join();
+    Ok(done.map_err(|_| "the loop panicked")??)
 }
 
 /// Sleeps to each instant of a 1 kHz grid, with the finest timer slack, and nothing else.
