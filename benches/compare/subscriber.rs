@@ -148,6 +148,8 @@ pub(crate) fn open_peer(router: &str) -> Result<Session> {
             r#"{peer: {to_router: "always", to_peer: "greater-zid"}}"#.to_owned(),
         ),
         ("timestamping/enabled", "true".to_owned()),
+        // Not in the configuration of `rmw_zenoh` and of the player, either.
+        ("transport/shared_memory/enabled", "false".to_owned()),
     ];
     let mut config = zenoh::Config::default();
     for (key, value) in settings {

@@ -40,6 +40,8 @@ pub(crate) fn session(settings: &[(&str, &str)]) -> Result<zenoh::Session> {
             "scouting/gossip/autoconnect_strategy",
             r#"{peer: {to_router: "always", to_peer: "greater-zid"}}"#,
         ),
+        // Not in the configuration of `rmw_zenoh` and of the player, either.
+        ("transport/shared_memory/enabled", "false"),
     ];
     for (key, value) in usual.iter().chain(settings) {
         config
