@@ -1,8 +1,8 @@
 //! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
 //! `cargo bench --bench lateness [-- SECONDS] [busy]`. With `busy`, as many threads compute as there are processors,
-//! and `--realtime` takes the place of `--precise`; its limit is a loop with the same scheduling, and an error says that
-//! this is not permitted. All run in turns in one process on the same machine; the player
+//! and `--realtime` takes the place of `--precise`; its limit is a loop with the same scheduling; if the system does
+//! not permit that, the benchmark ends with an error. All run in turns in one process on the same machine; the player
 //! reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints
 //! percentiles of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to
 //! the loop.
@@ -37,7 +37,7 @@ const TURNS: usize = 5;
 const BUSY: &str = "lateness-busy";
 const LIMIT: &str = "bare absolute sleep loop";
 const REALTIME_LIMIT: &str = "the same loop, SCHED_FIFO";
-/// The real-time priority of the player, in percent of the range of the system.
+/// The real-time priority of the player, in percent of the range of the system, as in `player/thread/priority.rs`.
 const PERCENT: u8 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {

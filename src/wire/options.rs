@@ -55,7 +55,7 @@ pub enum SharedMemoryUse {
     /// file: no. If a file does not say it, zenoh's default holds: yes.
     #[default]
     Auto,
-    /// Yes, to subscribers that use it too.
+    /// Yes, to subscribers that use it too; never with [`Congestion::BlockFirst`].
     On,
     /// No.
     Off,

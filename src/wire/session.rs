@@ -18,13 +18,14 @@ use super::net::connection::Connection;
 use super::net::connectivity::PathState;
 use super::net::env::Environment;
 use super::options::{ClockOptions, Congestion, Played, SharedMemoryUse, Skipped, WireOptions};
-use super::publish::declare::declare;
+use super::publish::declare::{declare, waits};
 use super::publish::drain::{Drained, LEAST_PATIENCE, drain, drain_memory};
 use super::publish::shared_memory::SharedMemory;
 use super::publish::shared_memory::lazy::LazyMemory;
 use super::publish::wire_output::WireOutput;
 use super::rmw_zenoh::graph::Graph;
 use super::rmw_zenoh::node::{Node, NodeName};
+use super::rmw_zenoh::ours::Via;
 
 /// The longest wait for links to the nodes that are there, and for their tokens. Usually it takes some milliseconds. It
 /// takes all of this time only if a node does not answer. A node that is still missing then may not get the first
@@ -56,14 +57,13 @@ impl Session {
         let connection = Connection::open(options, &environment, &events)?;
         let node = Node::new(&connection.zenoh, domain, name, options, &events)?;
         SharedMemory::clean_up();
-        let is_required = options.shared_memory == SharedMemoryUse::On;
         if connection.is_answered() {
             node.settle(NODES_PATIENCE);
         }
         Ok(Self {
             node,
             connection,
-            shared_memory: LazyMemory::new(is_required),
+            shared_memory: LazyMemory::new(options.shared_memory),
         })
     }
 
@@ -158,7 +158,7 @@ impl Session {
         } else {
             OwnClock::NotServed
         };
-        let plan = dialect.plan(played, own_clock, &self.connection.events)?;
+        let mut plan = dialect.plan(played, own_clock, &self.connection.events)?;
         let served = plan.clock.as_ref().zip(clock);
         let topics = &plan.topics;
         let memory = if topics.is_empty() {
@@ -170,6 +170,13 @@ impl Session {
         let output = declare(&self.connection, topics, served, dialect.nodes(), memory)?;
         if let Some(blocking_puts) = self.connection.blocking_puts() {
             dialect.puts_also_with(&blocking_puts)?;
+            let is_in_line = clock.is_some_and(|clock| clock.per_message);
+            let specs = plan.topics.iter().chain(&plan.clock);
+            for (ours, spec) in plan.ours.iter_mut().zip(specs) {
+                if waits(spec, is_in_line) {
+                    ours.via = Via::BlockingPuts;
+                }
+            }
         }
         let waker = output.clock.as_ref().map(Clock::waker);
         dialect.publishes(plan.ours, waker);
@@ -228,8 +235,8 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Whether links share memory. With `BlockFirst` they cannot: when such a put has ended, zenoh no longer keeps its
-/// buffer valid, and a subscriber that reads it later discards the message.
+/// What remains of the option. With `BlockFirst` links cannot share memory: when such a put has ended, zenoh no longer
+/// keeps its buffer valid, and a subscriber that reads it later discards the message.
 fn sharing(options: &WireOptions, events: &Events) -> SharedMemoryUse {
     if options.congestion != Congestion::BlockFirst {
         return options.shared_memory;

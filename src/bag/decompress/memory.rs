@@ -152,8 +152,9 @@ impl Filling {
         if let Buffer::Heap(bytes) = &mut self.buffer {
             bytes.resize(self.size, 0);
         }
+        read(self.buffer.as_mut())?;
         self.filled = self.size;
-        read(self.buffer.as_mut())
+        Ok(())
     }
 
     /// Decompresses all frames of zstd at once into the buffer, which has no bytes yet.

@@ -142,7 +142,8 @@ impl Nodes {
         self.graph().map(|graph| graph.reached(topic))
     }
 
-    /// Whether that is all of those that are announced.
+    /// Whether [`Nodes::subscriptions`] counts all announced subscriptions whose type and hash match; `true` if none
+    /// are announced.
     pub(crate) fn are_all_reached(&self, topic: &str) -> bool {
         self.graph()
             .is_none_or(|graph| graph.are_all_reached(topic))

@@ -17,15 +17,15 @@ pub(crate) struct Answers(Receiver<Infallible>);
 pub(crate) struct Open(Sender<Infallible>);
 
 impl Open {
-    /// Makes a closure that calls this hold it.
+    /// Does nothing. A `move` closure that calls it owns this value.
     pub(crate) fn hold(&self) {
         let _ = &self.0;
     }
 }
 
 impl Answers {
-    /// The answers to the queries whose callbacks hold what is returned with them.
-    pub(crate) fn awaited() -> (Open, Self) {
+    /// A value for the callbacks of queries, and the answers to all queries whose callbacks hold it.
+    pub(crate) fn pending() -> (Open, Self) {
         let (open, closed) = bounded(0);
         (Open(open), Self(closed))
     }

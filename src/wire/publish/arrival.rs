@@ -27,7 +27,7 @@ impl Arrival {
         congestion: CongestionControl,
         timeout: Duration,
     ) -> Option<Self> {
-        let (open, answers) = Answers::awaited();
+        let (open, answers) = Answers::pending();
         let asked = session
             .get(IN_EVERY_ADMIN_SPACE)
             .priority(priority)

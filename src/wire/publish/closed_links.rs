@@ -204,8 +204,8 @@ mod tests {
 
     use super::*;
     use crate::wire::net::now::steady;
-    use crate::wire::rmw_zenoh::graph::{Graph, Via};
-    use crate::wire::rmw_zenoh::ours::Ours;
+    use crate::wire::rmw_zenoh::graph::Graph;
+    use crate::wire::rmw_zenoh::ours::{Ours, Via};
 
     const ZID: &str = "b1";
     const TOKEN: &str = "@ros2_lv/0/b1/0/1/MS/%/%/listener/%image/type/hash/::,10:,:,:,,";
@@ -225,6 +225,7 @@ mod tests {
                 name: "/image".to_owned(),
                 dds_type: "type".to_owned(),
                 hash: "hash".to_owned(),
+                via: Via::Main,
             };
             graph.publish(vec![ours], None);
             graph.appeared(TOKEN, Via::Main);

@@ -18,6 +18,12 @@ use crate::wire::error::WireError;
 use crate::wire::net::connection::Connection;
 use crate::wire::options::{ClockOptions, SendOrder};
 
+/// Whether the messages of a topic wait for subscribers without room. With a clock in line before each message
+/// (`is_in_line`) all of them do: a message that must follow its clock takes the same way, whatever its profile.
+pub(crate) fn waits(topic: &TopicSpec, is_in_line: bool) -> bool {
+    is_in_line || topic.reliability == Reliability::Reliable
+}
+
 /// Declares an output for `topics`, and for `clock` if it is served. A clock in line with messages waits for room
 /// as they do, if any of them does.
 pub(crate) fn declare(
@@ -27,10 +33,8 @@ pub(crate) fn declare(
     nodes: Nodes,
     shared_memory: Option<&SharedMemory>,
 ) -> Result<WireOutput, WireError> {
-    // A message that must follow its clock takes the same way, whatever its profile.
     let is_in_line = clock.is_some_and(|(_, clock)| clock.per_message);
-    let is_reliable = |topic: &TopicSpec| topic.reliability == Reliability::Reliable;
-    let waits = is_in_line || topics.iter().any(is_reliable);
+    let waits = topics.iter().any(|topic| self::waits(topic, is_in_line)) || is_in_line;
     let sessions = connection.put_sessions(waits)?;
     let events = &connection.events;
     let rules = |waits| PutRules {
@@ -60,7 +64,7 @@ pub(crate) fn declare(
     };
     let mut waiting = Vec::new();
     for (index, topic) in topics.iter().enumerate() {
-        let rules = rules(is_in_line || is_reliable(topic));
+        let rules = rules(self::waits(topic, is_in_line));
         let counts = Arc::new(TopicCounts::of(topic));
         let publisher = TopicPublisher::declare(&sessions, topic, &rules, events, Some(&counts))?;
         if rules.waits {
@@ -82,7 +86,7 @@ pub(crate) fn declare(
     output.stalls.watch(waiting);
     if let Some((topic, options)) = clock {
         let stalls = output.stalls.clone();
-        let has_best_effort = !is_in_line && !topics.iter().all(is_reliable);
+        let has_best_effort = !topics.iter().all(|topic| self::waits(topic, is_in_line));
         let clock = Clock::start(
             &sessions,
             topic,

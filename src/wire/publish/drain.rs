@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_millis(40);
 const STARVED: Duration = Duration::from_secs(1);
 /// The timeout of the queries: longer than any wait, because the wait has its own end.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// The patience of a wait is not shorter: an acknowledgement may take this long although the receiver is not slow.
+/// The shortest patience: an acknowledgement may take this long although the receiver is not slow.
 pub(crate) const LEAST_PATIENCE: Duration = Duration::from_millis(200);
 /// How often the buffers are sampled at first, and after [`OFTEN_FOR`]: a sample asks about each link and looks at each
 /// thread, and slow subscribers may need the time of the processor.
@@ -128,7 +128,7 @@ pub(crate) fn drain_memory(
         if is_called_off() {
             return Drained::CalledOff { bytes };
         }
-        // What a link held when it closed is never dropped.
+        // Messages that zenoh had queued for a link when it closed stay taken.
         if now.saturating_sub(moved_at) >= patience || !has_receivers() {
             return Drained::Untaken { bytes };
         }

@@ -13,9 +13,9 @@ use crate::ros::{History, Qos};
 
 use super::advertise::{self, Planned};
 use super::gid::Gid;
-use super::graph::{Graph, Via, Wake};
+use super::graph::{Graph, Wake};
 use super::names::{split_node, topic_key};
-use super::ours::Ours;
+use super::ours::{Ours, Via};
 use super::qos_chunk::DEFAULT_DEPTH;
 use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
 use super::type_hash::HashForm;
@@ -198,20 +198,23 @@ impl Node {
         })
     }
 
-    /// From now on, subscriptions are reached once `blocking_puts`, the session for blocking puts, knows them, too.
+    /// From now on also follows the tokens as `blocking_puts`, the session for blocking puts, receives them.
     pub(crate) fn puts_also_with(&self, blocking_puts: &zenoh::Session) -> Result<(), WireError> {
-        let watched = self.at_blocking_puts.lock();
-        let mut watched = watched.unwrap_or_else(PoisonError::into_inner);
-        if watched.is_none() {
-            self.graph.require_blocking_puts();
-            *watched = Some(watch_tokens(
+        let watched = || {
+            let watched = self.at_blocking_puts.lock();
+            watched.unwrap_or_else(PoisonError::into_inner)
+        };
+        let is_watched = watched().is_some();
+        if !is_watched {
+            let tokens = watch_tokens(
                 blocking_puts,
                 Via::BlockingPuts,
                 self.token.domain,
                 &self.graph,
                 &self.events,
                 &self.changes,
-            )?);
+            )?;
+            *watched() = Some(tokens);
         }
         Ok(())
     }
@@ -339,6 +342,7 @@ impl Node {
             name: name.clone(),
             dds_type: planned.dds_type.clone(),
             hash: key_hash.to_owned(),
+            via: Via::Main,
         };
         let key = topic_key(self.token.domain, &name, &planned.dds_type, key_hash);
         let ids = planned.ids.clone();

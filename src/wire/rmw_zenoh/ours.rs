@@ -2,6 +2,16 @@
 
 use super::token::{ANY_HASH, Endpoint};
 
+/// A zenoh session of this process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Via {
+    /// The main one.
+    Main,
+    /// The session for blocking puts. It has links of its own, so it learns of a token earlier or later than the main
+    /// one.
+    BlockingPuts,
+}
+
 /// A topic that this session publishes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ours {
@@ -9,6 +19,8 @@ pub(crate) struct Ours {
     pub(crate) dds_type: String,
     /// `*` matches every hash.
     pub(crate) hash: String,
+    /// The session that puts its messages.
+    pub(crate) via: Via,
 }
 
 impl Ours {

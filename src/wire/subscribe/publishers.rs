@@ -100,7 +100,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::rmw_zenoh::graph::Via;
+    use crate::wire::rmw_zenoh::ours::Via;
 
     fn key(entity: u32, kind: &str, node: &str) -> String {
         format!(

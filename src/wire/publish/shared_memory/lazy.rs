@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::SharedMemory;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
+use crate::wire::options::SharedMemoryUse;
 
 /// The pool of a session.
 #[derive(Debug)]
@@ -24,10 +25,10 @@ enum Made {
 }
 
 impl LazyMemory {
-    /// A pool that is not made yet. `is_required`: whether it is an error if the system has no room for one.
-    pub(crate) fn new(is_required: bool) -> Self {
+    /// A pool that is not made yet. If the system has no room for one, that is an error with `On` alone.
+    pub(crate) fn new(asked: SharedMemoryUse) -> Self {
         Self {
-            is_required,
+            is_required: asked == SharedMemoryUse::On,
             made: Mutex::new(Made::NotYet),
         }
     }
@@ -35,20 +36,25 @@ impl LazyMemory {
     /// The pool, if there is room for one. If there is none and it is not required, `events` gets a warning, once.
     pub(crate) fn get(&self, events: &Events) -> Result<Option<SharedMemory>, WireError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*made, Made::NotYet) {
-            *made = match SharedMemory::open(events) {
-                Ok(pool) => Made::Pool(pool),
-                Err(error) if self.is_required => return Err(error),
-                Err(error) => {
-                    events.warn(with_causes(&error));
-                    Made::Nothing
-                }
-            };
+        match &*made {
+            Made::Pool(pool) => return Ok(Some(pool.clone())),
+            Made::Nothing => return Ok(None),
+            Made::NotYet => {}
         }
-        Ok(match &*made {
-            Made::Pool(pool) => Some(pool.clone()),
-            Made::NotYet | Made::Nothing => None,
-        })
+        match SharedMemory::open(events) {
+            Ok(pool) => {
+                *made = Made::Pool(pool.clone());
+                Ok(Some(pool))
+            }
+            Err(error) if self.is_required => Err(error),
+            Err(error) => {
+                *made = Made::Nothing;
+                // The receiver of the event may ask for the pool.
+                drop(made);
+                events.warn(with_causes(&error));
+                Ok(None)
+            }
+        }
     }
 
     /// How many bytes of it are still in use, as [`SharedMemory::held`] says.

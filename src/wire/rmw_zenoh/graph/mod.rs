@@ -12,29 +12,20 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::ours::Ours;
+use super::ours::{Ours, Via};
 use super::token::{EntityKind, NO_HASH, QueueDepth, Token};
 use crate::ros::dds_type;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
 use tables::Tables;
 
-/// Called when a new subscriber of a topic appears.
+/// Called when a subscription of a topic begins to be reached.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Called with the number of publishers of a topic; returns `false` when it is no longer needed.
 pub(crate) type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
 
-/// The zenoh session that reports a token.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Via {
-    Main,
-    /// The session for blocking puts. It has links of its own, so it learns of a token earlier or later than the main
-    /// one.
-    BlockingPuts,
-}
-
-/// The ROS graph as this session sees it. Cheap to clone; all clones share one tables.
+/// The ROS graph as this session sees it. Cheap to clone; all clones share one table.
 #[derive(Clone)]
 pub struct Graph(Arc<Mutex<Tables>>);
 
@@ -65,8 +56,8 @@ impl Graph {
             .count()
     }
 
-    /// The number of subscriptions that receive what this session publishes on a topic: type and hash match, and all
-    /// zenoh sessions that put messages know of them.
+    /// The number of subscriptions that receive what this session publishes on a topic: type and hash match, and the
+    /// zenoh session that puts its messages knows of them.
     pub fn reached(&self, topic: &str) -> usize {
         self.tables().reached(topic).count()
     }
@@ -75,7 +66,7 @@ impl Graph {
     pub(crate) fn are_all_reached(&self, topic: &str) -> bool {
         let tables = self.tables();
         let mut wanted = tables.wanted(topic);
-        wanted.all(|(key, _)| tables.is_reached(key))
+        wanted.all(|(key, _, via)| tables.is_reached(key, via))
     }
 
     /// A node of another session that publishes `/clock`; `None` if there is none.
@@ -240,11 +231,6 @@ impl Graph {
         tables.wakes.clear();
     }
 
-    /// From now on, subscriptions are reached only if the session for blocking puts knows their tokens, too.
-    pub(crate) fn require_blocking_puts(&self) {
-        self.tables().at_blocking_puts.get_or_insert_default();
-    }
-
     /// A token appeared. Returns the events to send.
     pub(crate) fn appeared(&self, key: &str, via: Via) -> Vec<WireEvent> {
         let mut tables = self.tables();
@@ -307,6 +293,7 @@ mod tests {
             name: name.to_owned(),
             dds_type: "std_msgs::msg::dds_::String_".to_owned(),
             hash: "H".to_owned(),
+            via: Via::Main,
         };
         assert!(
             graph
@@ -421,6 +408,17 @@ mod tests {
         }
     }
 
+    /// A graph of a session that publishes `/a` and the clock, each with the session for blocking puts.
+    fn graph_of_blocking_puts() -> Graph {
+        let graph = graph();
+        let mut ours = graph.tables().ours.clone();
+        for ours in &mut ours {
+            ours.via = Via::BlockingPuts;
+        }
+        assert_eq!(graph.publish(ours, Some(Arc::new(|| ()))), []);
+        graph
+    }
+
     #[test]
     fn a_subscription_is_reached_while_both_sessions_know_it() {
         let (key, blocking) = (token("MS", "%a", "H"), Via::BlockingPuts);
@@ -428,8 +426,7 @@ mod tests {
         let joins = |events: &[WireEvent]| matches!(events, [WireEvent::SubscriberJoined { .. }]);
         let leaves = |events: &[WireEvent]| matches!(events, [WireEvent::SubscriberLeft { .. }]);
         for order in [[Via::Main, blocking], [blocking, Via::Main]] {
-            let graph = graph();
-            graph.require_blocking_puts();
+            let graph = graph_of_blocking_puts();
             assert_eq!(graph.appeared(&key, order[0]), []);
             assert_eq!(count(&graph), (0, order[0] == blocking));
             assert!(joins(&graph.appeared(&key, order[1])));
@@ -440,8 +437,7 @@ mod tests {
             assert_eq!(graph.vanished(&key, order[1]), []);
         }
         // Of what cannot be reached, each session tells, but only the main one is asked.
-        let graph = graph();
-        graph.require_blocking_puts();
+        let graph = graph_of_blocking_puts();
         let other = token("MS", "%a", "H2");
         assert_eq!(graph.appeared(&other, Via::Main).len(), 1);
         assert_eq!(graph.appeared(&other, blocking), []);
@@ -449,9 +445,22 @@ mod tests {
     }
 
     #[test]
-    fn a_subscriber_of_the_clock_is_reported_when_both_sessions_know_it() {
-        let graph = graph();
-        graph.require_blocking_puts();
+    fn a_topic_of_the_main_session_needs_no_other_to_reach_its_subscriptions() {
+        let (graph, key) = (graph(), token("MS", "%a", "H"));
+        let events = graph.appeared(&key, Via::Main);
+        assert!(matches!(&events[..], [WireEvent::SubscriberJoined { .. }]));
+        assert_eq!(
+            (graph.reached("/a"), graph.are_all_reached("/a")),
+            (1, true)
+        );
+        assert_eq!(graph.appeared(&key, Via::BlockingPuts), []);
+        assert_eq!(graph.vanished(&key, Via::BlockingPuts), []);
+        assert_eq!(graph.reached("/a"), 1);
+    }
+
+    #[test]
+    fn a_subscriber_of_the_clock_is_reported_when_the_session_that_puts_it_knows_it() {
+        let graph = graph_of_blocking_puts();
         let key = token("MS", "%clock", "H");
         assert_eq!(graph.appeared(&key, Via::Main), []);
         let events = graph.appeared(&key, Via::BlockingPuts);
@@ -474,6 +483,7 @@ mod tests {
             name: "/a".to_owned(),
             dds_type,
             hash: ANY_HASH.to_owned(),
+            via: Via::Main,
         };
         assert_eq!(graph.publish(vec![any], None).len(), 1);
         graph.retire();

@@ -6,7 +6,7 @@ use super::{Count, Wake};
 use crate::ros::ros_type;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
-use crate::wire::rmw_zenoh::ours::Ours;
+use crate::wire::rmw_zenoh::ours::{Ours, Via};
 use crate::wire::rmw_zenoh::token::{Endpoint, EntityKind, NO_HASH, Token};
 
 #[derive(Default)]
@@ -17,9 +17,9 @@ pub(super) struct Tables {
     pub(super) is_shown: bool,
     /// The tokens of other sessions, by key, as the main zenoh session knows them.
     pub(super) tokens: HashMap<String, Token>,
-    /// The keys of the tokens that the session for blocking puts knows; `None` without such a session. A node declares
-    /// a subscription before its token. So once a session knows the token, what it puts reaches the subscription.
-    pub(super) at_blocking_puts: Option<HashSet<String>>,
+    /// The keys of the tokens that the session for blocking puts knows. A node declares a subscription before its
+    /// token. So once a session knows the token, what it puts reaches the subscription.
+    pub(super) at_blocking_puts: HashSet<String>,
     /// How many tokens have appeared so far.
     pub(super) appeared: u64,
     pub(super) ours: Vec<Ours>,
@@ -51,34 +51,36 @@ impl Tables {
         self.counts = counts;
     }
 
-    /// The subscriptions, with the keys of their tokens, that name what this session publishes on a topic.
+    /// The subscriptions that name what this session publishes on a topic, with the keys of their tokens and the
+    /// session that puts the messages for them.
     pub(super) fn wanted<'a>(
         &'a self,
         topic: &'a str,
-    ) -> impl Iterator<Item = (&'a str, &'a Token)> {
+    ) -> impl Iterator<Item = (&'a str, &'a Token, Via)> {
         self.tokens.iter().filter_map(move |(key, token)| {
             let is_subscription = token.kind == EntityKind::Subscription;
             let end = token.endpoint.as_ref().filter(|_| is_subscription)?;
-            (end.name == topic && self.takes(end)).then_some((key.as_str(), token))
+            let ours = self.ours_for(end).filter(|ours| ours.name == topic)?;
+            Some((key.as_str(), token, ours.via))
         })
     }
 
-    /// Those that receive it.
+    /// The wanted subscriptions that are reached.
     pub(super) fn reached<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a Token> {
-        let wanted = self.wanted(topic).filter(|(key, _)| self.is_reached(key));
-        wanted.map(|(_, token)| token)
+        let wanted = self.wanted(topic);
+        let reached = wanted.filter(|(key, _, via)| self.is_reached(key, *via));
+        reached.map(|(_, token, _)| token)
     }
 
-    /// Whether all sessions that put messages know of a token that the main one knows.
-    pub(super) fn is_reached(&self, key: &str) -> bool {
-        let known = self.at_blocking_puts.as_ref();
-        known.is_none_or(|known| known.contains(key))
+    /// Whether the session that puts the messages knows of a token that the main one knows.
+    pub(super) fn is_reached(&self, key: &str, via: Via) -> bool {
+        via == Via::Main || self.at_blocking_puts.contains(key)
     }
 
-    /// Whether a subscription names what this session publishes.
-    fn takes(&self, end: &Endpoint) -> bool {
+    /// What this session publishes that a subscription names.
+    fn ours_for(&self, end: &Endpoint) -> Option<&Ours> {
         let mut ours = self.ours.iter();
-        ours.any(|ours| ours.name == end.name && ours.takes(end))
+        ours.find(|ours| ours.name == end.name && ours.takes(end))
     }
 
     /// The main session knows a token. Returns the events.
@@ -112,33 +114,36 @@ impl Tables {
 
     /// The session for blocking puts knows a token. Returns the events.
     pub(super) fn add_at_blocking_puts(&mut self, key: &str) -> Vec<WireEvent> {
-        let known = self.at_blocking_puts.get_or_insert_default();
-        if !known.insert(key.to_owned()) {
+        let is_of_other = Token::parse(key).is_some_and(|token| token.zid != self.zid);
+        if !is_of_other || !self.at_blocking_puts.insert(key.to_owned()) {
             return Vec::new();
         }
-        self.about_subscription(key, true)
+        self.about_blocking_puts(key, true)
     }
 
     /// The session for blocking puts no longer knows a token. Returns the events.
     pub(super) fn remove_at_blocking_puts(&mut self, key: &str) -> Vec<WireEvent> {
-        let events = self.about_subscription(key, false);
-        let known = self.at_blocking_puts.as_mut();
-        if known.is_some_and(|known| known.remove(key)) {
-            events
-        } else {
-            Vec::new()
+        if !self.at_blocking_puts.contains(key) {
+            return Vec::new();
         }
+        let events = self.about_blocking_puts(key, false);
+        self.at_blocking_puts.remove(key);
+        events
     }
 
-    /// The events about a subscription that begins or ceases to be reached, if the main session knows it.
-    fn about_subscription(&self, key: &str, is_coming: bool) -> Vec<WireEvent> {
+    /// The events about a subscription that begins or ceases to be reached by blocking puts, if the main session knows
+    /// it.
+    fn about_blocking_puts(&self, key: &str, is_coming: bool) -> Vec<WireEvent> {
         let token = self.tokens.get(key);
         let end = token.and_then(|token| token.endpoint.as_ref());
-        match token.zip(end) {
-            Some((token, end)) if token.kind == EntityKind::Subscription && self.takes(end) => {
-                self.about_endpoint(key, token, is_coming)
-            }
-            _ => Vec::new(),
+        let Some((token, end)) = token.zip(end) else {
+            return Vec::new();
+        };
+        let via = self.ours_for(end).map(|ours| ours.via);
+        if token.kind == EntityKind::Subscription && via == Some(Via::BlockingPuts) {
+            self.about_endpoint(key, token, is_coming)
+        } else {
+            Vec::new()
         }
     }
 
@@ -170,10 +175,10 @@ impl Tables {
             return Vec::new();
         };
         let (node, topic) = (token.node_path(), end.name.clone());
-        let mut mine = self.ours.iter().filter(|ours| ours.name == topic);
-        let Some(first) = mine.next() else {
+        let Some(first) = self.ours.iter().find(|ours| ours.name == topic) else {
             return Vec::new();
         };
+        let ours = self.ours_for(end);
         let is_clock = self.serves_clock && topic == CLOCK;
         let event = match (token.kind, is_coming) {
             (EntityKind::Publisher, true) if is_clock => WireEvent::ForeignClock { node },
@@ -181,12 +186,12 @@ impl Tables {
                 topics: vec![topic],
                 node,
             },
-            (EntityKind::Subscription, is_coming) => match (self.takes(end), is_coming) {
-                (true, _) if !self.is_reached(key) => return Vec::new(),
-                (true, true) if is_clock => WireEvent::ClockSubscriber { node },
-                (true, true) => WireEvent::SubscriberJoined { topic, node },
-                (true, false) if !is_clock => WireEvent::SubscriberLeft { topic, node },
-                (false, true) => WireEvent::TypeMismatch {
+            (EntityKind::Subscription, is_coming) => match (ours, is_coming) {
+                (Some(ours), _) if !self.is_reached(key, ours.via) => return Vec::new(),
+                (Some(_), true) if is_clock => WireEvent::ClockSubscriber { node },
+                (Some(_), true) => WireEvent::SubscriberJoined { topic, node },
+                (Some(_), false) if !is_clock => WireEvent::SubscriberLeft { topic, node },
+                (None, true) => WireEvent::TypeMismatch {
                     topic,
                     ours: type_and_hash(&first.dds_type, &first.hash),
                     theirs: type_and_hash(&end.dds_type, &end.hash),

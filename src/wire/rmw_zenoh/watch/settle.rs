@@ -21,7 +21,7 @@ use crate::wire::net::now::steady;
 
 /// How often tokens are asked for while a new link cannot be used yet.
 const ASK_EVERY: Duration = Duration::from_millis(1);
-/// No link to a listed peer is awaited after no link has come for this long: a peer in another network cannot be
+/// Links to listed peers are awaited until none of them has come for this long: a peer in another network cannot be
 /// reached.
 const NO_LINK_FOR: Duration = Duration::from_millis(300);
 /// The longest answer of a router that is read: 1 MiB, of which a link takes some hundred bytes.
@@ -72,7 +72,7 @@ enum Outcome {
 }
 
 fn ask(session: &zenoh::Session, domain: u32, patience: Duration) -> Outcome {
-    let (open, answers) = Answers::awaited();
+    let (open, answers) = Answers::pending();
     let is_answered = Arc::new(AtomicBool::new(false));
     let answered = Arc::clone(&is_answered);
     let own = session.zid().to_string();
@@ -129,7 +129,9 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
     let (links, changed) = &*linked;
     let mut links = links.lock().unwrap_or_else(PoisonError::into_inner);
     while !peers.is_subset(&links) {
-        let waited = changed.wait_timeout(links, NO_LINK_FOR.min(left()));
+        let missing = peers.difference(&links).count();
+        let none_came = |links: &mut BTreeSet<String>| peers.difference(links).count() >= missing;
+        let waited = changed.wait_timeout_while(links, NO_LINK_FOR.min(left()), none_came);
         let (now, ended) = waited.unwrap_or_else(PoisonError::into_inner);
         if ended.timed_out() {
             return;
@@ -141,7 +143,7 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
 /// The other peers that the routers of this session say are linked to them.
 fn peers_of_routers(session: &zenoh::Session, left: impl Fn() -> Duration) -> BTreeSet<String> {
     let own = session.zid().to_string();
-    let (open, answers) = Answers::awaited();
+    let (open, answers) = Answers::pending();
     // By router: what its first answer lists.
     let found = Arc::new(Mutex::new(BTreeMap::new()));
     for router in session.info().routers_zid().wait() {

@@ -11,7 +11,8 @@ use zenoh::sample::SampleKind;
 
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::rmw_zenoh::graph::{Graph, Via};
+use crate::wire::rmw_zenoh::graph::Graph;
+use crate::wire::rmw_zenoh::ours::Via;
 
 /// Called after a token has appeared or disappeared; returns `false` when it is no longer needed.
 type Changed = Box<dyn Fn() -> bool + Send>;

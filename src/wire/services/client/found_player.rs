@@ -52,7 +52,7 @@ impl Session {
         // A router tells its services below its own name; wildcards do not match tokens there.
         let key = format!("@/*/router/queryable/{service}");
         let found = Arc::new(Mutex::new(BTreeSet::new()));
-        let (open, answers) = Answers::awaited();
+        let (open, answers) = Answers::pending();
         let told = Arc::clone(&found);
         let get = self.connection.zenoh.get(key).timeout(PATIENCE);
         let get = get.callback(move |reply| {
