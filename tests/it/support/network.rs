@@ -375,7 +375,8 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// To the player that has joined the router at `endpoint`: ROS 2 nodes on this host have such a direct link.
+    /// To both zenoh sessions of the player that has joined the router at `endpoint`: ROS 2 nodes on this host have such
+    /// direct links. The player publishes a reliable topic, so it has the session for blocking puts.
     pub(crate) fn to(endpoint: &str) -> Self {
         Self::slow(endpoint, Duration::ZERO)
     }
@@ -384,8 +385,9 @@ impl Pipe {
     pub(crate) fn slow(endpoint: &str, pause: Duration) -> Self {
         let address =
             |player: &serde_json::Value| player["locators"][0].as_str().map(str::to_owned);
+        // Not to one alone: the other may not answer yet, and what it puts would never reach the near end.
         let found = players(endpoint, |found| {
-            found.iter().any(|it| address(it).is_some())
+            found.iter().filter_map(address).count() == 2
         });
         let endpoints: Vec<_> = found.iter().filter_map(address).collect();
         Self::carrying(&endpoints, pause)
