@@ -75,9 +75,10 @@ impl Cues {
 
     /// Decompresses the chunks of cues that are started from now on into this memory while it has room, and onto the
     /// heap otherwise. The payload of a message is a part of its chunk, so an output that knows the memory can send the
-    /// message from there. The read-ahead takes about half of the memory; the rest is for what was sent and is still
-    /// held by receivers. Its own bound is the same as without the memory: if that is more than half of the memory, the
-    /// chunks that are read further ahead lie on the heap, and a warning says so, once.
+    /// message from there. The read-ahead takes half of the memory at most, or one chunk that is larger; the rest is
+    /// for what was sent and is still held by receivers. Its own bound is the same as without the memory: if that is
+    /// more than half of the memory, the chunks that are read further ahead lie on the heap, and a warning says so,
+    /// once.
     #[must_use]
     pub fn with_memory(mut self, memory: Option<Arc<dyn ChunkMemory>>) -> Self {
         let limit = self.budget.limit;

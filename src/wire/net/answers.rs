@@ -30,12 +30,12 @@ impl Answers {
         (Open(open), Self(closed))
     }
 
-    /// Whether all have come, or nobody was asked.
+    /// Whether all answers have come, or no session was asked.
     pub(crate) fn are_complete(&self) -> bool {
         self.0.try_recv() == Err(TryRecvError::Disconnected)
     }
 
-    /// Waits until all have come, for `longest` at most; returns whether they have.
+    /// Waits until all answers have come, for `longest` at most; returns whether they have.
     pub(crate) fn wait(&self, longest: Duration) -> bool {
         self.0.recv_timeout(longest) == Err(RecvTimeoutError::Disconnected)
     }

@@ -59,8 +59,10 @@ impl Tables {
     ) -> impl Iterator<Item = (&'a str, &'a Token, Via)> {
         self.tokens.iter().filter_map(move |(key, token)| {
             let is_subscription = token.kind == EntityKind::Subscription;
-            let end = token.endpoint.as_ref().filter(|_| is_subscription)?;
-            let ours = self.ours_for(end).filter(|ours| ours.name == topic)?;
+            // By name first: this is asked for each topic, and there may be thousands of topics and tokens.
+            let end = token.endpoint.as_ref();
+            let end = end.filter(|end| is_subscription && end.name == topic)?;
+            let ours = self.ours_for(end)?;
             Some((key.as_str(), token, ours.via))
         })
     }
