@@ -111,6 +111,13 @@ pub enum WireError {
         /// The error from zenoh, if it has tried.
         source: Option<Cause>,
     },
+    /// Shared memory is asked for together with [`Congestion::BlockFirst`](crate::wire::Congestion::BlockFirst). When
+    /// such a put has ended, zenoh no longer keeps its buffer valid, and a subscriber that reads it later discards the
+    /// message.
+    #[error(
+        "no memory can be shared with congestion control `block-first`: zenoh would lose messages; hint: --congestion block"
+    )]
+    SharedMemoryAndBlockFirst,
     /// A thread could not be started.
     #[error("cannot start the clock thread")]
     Thread(#[source] std::io::Error),

@@ -52,10 +52,10 @@ pub enum SendOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum SharedMemoryUse {
     /// As the zenoh configuration of the session says (`transport/shared_memory/enabled`). Without a configuration
-    /// file: no. If a file does not say it, zenoh's default holds: yes.
+    /// file: no. If a file does not say it, zenoh's default holds: yes. Never with [`Congestion::BlockFirst`].
     #[default]
     Auto,
-    /// Yes, to subscribers that use it too; never with [`Congestion::BlockFirst`].
+    /// Yes, to subscribers that use it too; an error with [`Congestion::BlockFirst`].
     On,
     /// No.
     Off,

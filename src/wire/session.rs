@@ -17,7 +17,9 @@ use super::event::{Events, WireEvent};
 use super::net::connection::Connection;
 use super::net::connectivity::PathState;
 use super::net::env::Environment;
-use super::options::{ClockOptions, Congestion, Played, SharedMemoryUse, Skipped, WireOptions};
+use super::options::{
+    ClockOptions, Congestion, Played, SendOrder, SharedMemoryUse, Skipped, WireOptions,
+};
 use super::publish::declare::{declare, waits};
 use super::publish::drain::{Drained, LEAST_PATIENCE, drain, drain_memory};
 use super::publish::shared_memory::SharedMemory;
@@ -48,9 +50,12 @@ impl Session {
         events: impl Fn(WireEvent) + Send + Sync + 'static,
     ) -> Result<Self, WireError> {
         let events = Events::new(events);
-        let mut environment = Environment::read()?.sharing_memory(sharing(options, &events));
+        let mut environment = Environment::read()?.sharing_memory(sharing(options)?);
         if options.sends_at_once {
             environment = environment.sending_at_once();
+        }
+        if options.order == SendOrder::PerTopic {
+            environment = environment.overtaking();
         }
         let domain = options.domain_id.or(environment.domain_id).unwrap_or(0);
         let name = NodeName::parse(&options.node_name)?;
@@ -235,19 +240,13 @@ impl fmt::Debug for Session {
     }
 }
 
-/// What remains of the option. With `BlockFirst` links cannot share memory: when such a put has ended, zenoh no longer
-/// keeps its buffer valid, and a subscriber that reads it later discards the message.
-fn sharing(options: &WireOptions, events: &Events) -> SharedMemoryUse {
-    if options.congestion != Congestion::BlockFirst {
-        return options.shared_memory;
+/// What remains of the option.
+fn sharing(options: &WireOptions) -> Result<SharedMemoryUse, WireError> {
+    match (options.congestion, options.shared_memory) {
+        (Congestion::BlockFirst, SharedMemoryUse::On) => Err(WireError::SharedMemoryAndBlockFirst),
+        (Congestion::BlockFirst, _) => Ok(SharedMemoryUse::Off),
+        (_, asked) => Ok(asked),
     }
-    if options.shared_memory == SharedMemoryUse::On {
-        events.warn(
-            "no memory is shared: zenoh would lose messages that are put with congestion control `block first`"
-                .to_owned(),
-        );
-    }
-    SharedMemoryUse::Off
 }
 
 /// The version of the zenoh library, as in `1.10.2`.

@@ -18,12 +18,12 @@ use bagplay::untrusted::Foreign;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use jiff::Timestamp;
 use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::FormatFields as _;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer};
 
 use super::failure::Failure;
 use queue::LogQueue;
@@ -97,11 +97,10 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
         ProgressDrawTarget::hidden()
     });
     let level = match (output.log_level, output.quiet, output.verbose) {
-        (Some(LogLevel::Error | LogLevel::Fatal), ..) | (None, true, _) => "error",
-        (Some(LogLevel::Warn), ..) => "warn",
-        (Some(LogLevel::Info), ..) | (None, false, 0) => "info",
-        (Some(LogLevel::Debug), ..) | (None, false, 1) => "debug",
-        (None, false, _) => "trace",
+        (Some(LogLevel::Error | LogLevel::Fatal), ..) | (None, true, _) => LevelFilter::ERROR,
+        (Some(LogLevel::Warn), ..) => LevelFilter::WARN,
+        (Some(LogLevel::Info), ..) | (None, false, 0) => LevelFilter::INFO,
+        (Some(LogLevel::Debug), ..) | (None, false, _) => LevelFilter::DEBUG,
     };
     let is_coloured = match output.color {
         Color::Always => true,
@@ -110,7 +109,7 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
             is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         }
     };
-    let requested = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+    let requested = std::env::var("RUST_LOG").unwrap_or_default();
     let filter = filter(level, &requested);
     let above = bars.clone();
     let stderr = LogQueue::start("log", move |line| {
@@ -149,19 +148,18 @@ fn stderr() -> io::Stderr {
     io::stderr()
 }
 
-/// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. A
-/// directive that cannot be parsed is ignored.
-fn filter(level: &str, requested: &str) -> EnvFilter {
-    let own = format!("off,bagplay={level},play={level}");
-    let is_readable = EnvFilter::try_new(requested).is_ok();
-    let mut directives = requested.split(',').map(str::trim);
-    let is_for_all = |directive: &str| directive.parse::<LevelFilter>().is_ok();
+/// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. If
+/// a directive cannot be parsed, all are ignored.
+fn filter(level: LevelFilter, requested: &str) -> Targets {
+    let own = Targets::new().with_targets(OURS.map(|target| (target, level)));
     match requested.trim() {
-        "" => EnvFilter::new(own),
-        _ if !is_readable => EnvFilter::new(own),
-        _ if directives.any(is_for_all) => EnvFilter::new(requested),
-        // Of two directives for one target the later one applies.
-        _ => EnvFilter::new(format!("{own},{requested}")),
+        "" => own,
+        requested => match requested.parse::<Targets>() {
+            Err(_) => own,
+            Ok(requested) if requested.default_level().is_some() => requested,
+            // Of two levels for one target the later one applies.
+            Ok(requested) => own.with_targets(requested),
+        },
     }
 }
 

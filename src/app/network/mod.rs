@@ -328,7 +328,8 @@ pub(crate) fn failure(error: WireError) -> Failure {
         | WireError::Endpoint { .. }
         | WireError::Environment { .. }
         | WireError::ConfigFile { .. }
-        | WireError::Setting { .. } => Exit::Usage,
+        | WireError::Setting { .. }
+        | WireError::SharedMemoryAndBlockFirst => Exit::Usage,
         _ => Exit::Failed,
     };
     Failure::new(exit, error)

@@ -24,6 +24,8 @@ pub(crate) struct Environment {
     pub(crate) config_file: Option<PathBuf>,
     /// Configuration keys and values in JSON5, in the order in which they were given.
     pub(crate) overrides: Vec<(String, String)>,
+    /// Configuration keys and values that hold unless the configuration or an override sets the key.
+    unless_set: Vec<(&'static str, &'static str)>,
     pub(crate) router_check: RouterCheck,
     /// Messages about values that could not be used.
     pub(crate) warnings: Vec<String>,
@@ -34,12 +36,21 @@ const SHARED_MEMORY: &str = "transport/shared_memory/enabled";
 const COPIES: &str = "transport/shared_memory/transport_optimization/enabled";
 /// Whether zenoh may hold small messages back, so that more of them go together.
 const BATCHING: &str = "transport/link/tx/queue/batching/enabled";
+/// How many bytes the system holds for each link. The system doubles the number, for its own needs.
+const SEND_BUFFER: (&str, &str) = ("transport/link/tcp/so_sndbuf", "65536");
 
 impl Environment {
     /// The same, for sessions that send each message at once.
     pub(crate) fn sending_at_once(mut self) -> Self {
         self.overrides
             .push((BATCHING.to_owned(), "false".to_owned()));
+        self
+    }
+
+    /// The same, for sessions in which small messages overtake large ones. They can do that in zenoh's queue, not in
+    /// the buffer of the system, which would otherwise take megabytes of a large message.
+    pub(crate) fn overtaking(mut self) -> Self {
+        self.unless_set.push(SEND_BUFFER);
         self
     }
 
@@ -89,17 +100,21 @@ impl Environment {
         self
     }
 
-    /// Applies the overrides. Those that cannot be used are skipped, as ROS 2 nodes do, and returned as
-    /// messages.
+    /// Applies the overrides, and what holds unless it is set. Overrides that cannot be used are skipped, as ROS 2
+    /// nodes do, and returned as messages.
     pub(crate) fn override_in(&self, config: &mut zenoh::Config) -> Vec<String> {
-        let results = self
-            .overrides
-            .iter()
-            .map(|(key, value)| set(config, key, value));
-        let errors = results.filter_map(Result::err);
-        errors
+        let overrides = self.overrides.iter();
+        let results = overrides.map(|(key, value)| set(config, key, value));
+        let errors: Vec<String> = results
+            .filter_map(Result::err)
             .map(|error| format!("ZENOH_CONFIG_OVERRIDE: {error}"))
-            .collect()
+            .collect();
+        for (key, value) in &self.unless_set {
+            if config.get_json(key).is_ok_and(|value| value == "null") {
+                set(config, key, value).expect("a key and a value that zenoh has");
+            }
+        }
+        errors
     }
 
     /// Reads the variables of this process.
@@ -158,6 +173,7 @@ impl Environment {
             domain_id,
             config_file: get("ZENOH_SESSION_CONFIG_URI").map(PathBuf::from),
             overrides,
+            unless_set: Vec::new(),
             router_check,
             warnings,
         })
@@ -220,6 +236,23 @@ mod tests {
             expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
         );
         assert_eq!(environment.warnings.len(), 1);
+    }
+
+    #[test]
+    fn the_send_buffer_is_small_where_messages_overtake_unless_it_is_configured() {
+        let buffer = |environment: Environment, mut config: zenoh::Config| {
+            assert!(environment.override_in(&mut config).is_empty());
+            config.get_json(SEND_BUFFER.0).unwrap()
+        };
+        let (plain, config) = (read(&[]).unwrap(), zenoh::Config::default);
+        assert_eq!(buffer(plain.clone(), config()), "null");
+        assert_eq!(buffer(plain.clone().overtaking(), config()), "65536");
+        let mut configured = config();
+        set(&mut configured, SEND_BUFFER.0, "9000").unwrap();
+        assert_eq!(buffer(plain.overtaking(), configured), "9000");
+        let pair = format!("{}=8000", SEND_BUFFER.0);
+        let overridden = read(&[("ZENOH_CONFIG_OVERRIDE", &pair)]).unwrap();
+        assert_eq!(buffer(overridden.overtaking(), config()), "8000");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use bagplay::wire::{
-    ClockOptions, Missed, SendOrder, TopicState, WireEvent, WireOutput, encode_clock,
+    ClockOptions, Drained, Missed, SendOrder, TopicState, WireEvent, WireOutput, encode_clock,
 };
 use zenoh::Wait;
 
@@ -74,6 +74,35 @@ fn a_small_message_waits_for_large_ones_only_if_all_topics_keep_one_order() {
     assert_eq!(large_before_small(SendOrder::AllTopics), images);
     let before = large_before_small(SendOrder::PerTopic);
     assert!(before < images, "{before} large ones came first");
+}
+
+/// How many bytes of a large message the system holds for a subscriber that takes nothing.
+fn bytes_at_the_system(order: SendOrder) -> u64 {
+    let (session, events, endpoint) = router(|options| {
+        options.order = order;
+        options.stall_timeout = Duration::from_millis(300);
+    });
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let _subscriber = subscribe(&node, "0/**");
+    events.wait_for_match();
+    pipe.block();
+    output.message(&message(0, payload(0, HUGE)), Occasion::Due);
+    output.finish();
+    match session.drain(|| false) {
+        Drained::Untaken { bytes } => bytes,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A small message can overtake what zenoh has queued, and nothing that the system has taken.
+#[test]
+fn little_of_a_large_message_is_at_the_system_if_each_topic_keeps_its_own_order() {
+    let [all, each] = [SendOrder::AllTopics, SendOrder::PerTopic].map(bytes_at_the_system);
+    assert!(each < 300_000 && all > 2 * each, "{each} and {all} bytes");
 }
 
 /// Messages grow large, and small again: the topic keeps its order, its sequence and its counts.

@@ -7,7 +7,8 @@ use bagplay::bag::{Bag, ChunkBuffer, Cues, Selection};
 use bagplay::output::{Occasion, Output};
 use bagplay::player::{Options, Pace, Player, Source};
 use bagplay::wire::{
-    Congestion, Drained, SendOrder, Session, SharedMemoryUse, WireEvent, WireOptions, WireOutput,
+    Congestion, Drained, SendOrder, Session, SharedMemoryUse, WireError, WireEvent, WireOptions,
+    WireOutput,
 };
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
@@ -255,13 +256,26 @@ fn memory_is_shared_if_the_option_or_the_configuration_says_so() {
 
 #[test]
 fn no_memory_is_shared_when_the_first_of_several_messages_is_kept() {
-    let (session, events, _) = router(|options| {
-        options.shared_memory = SharedMemoryUse::On;
-        options.congestion = Congestion::BlockFirst;
+    let asked = WireOptions {
+        shared_memory: SharedMemoryUse::On,
+        congestion: Congestion::BlockFirst,
+        ..options(&[], &[])
+    };
+    let refused = Session::open(&asked, drop).unwrap_err();
+    assert!(matches!(refused, WireError::SharedMemoryAndBlockFirst));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("session.json5");
+    let endpoint = free_endpoint();
+    let text = format!(
+        "{{mode:\"router\",listen:{{endpoints:[{endpoint:?}]}},scouting:{{multicast:{{enabled:false}}}}}}"
+    );
+    std::fs::write(&file, text).unwrap();
+    let (session, _) = open(&WireOptions {
+        shared_memory: SharedMemoryUse::Auto,
+        config_file: Some(file),
+        ..asked
     });
     assert!(session.chunk_memory().unwrap().is_none());
-    let warning = events.wait("a warning", |event| matches!(event, WireEvent::Warning(_)));
-    assert!(warning.to_string().contains("block first"), "{warning}");
 }
 
 /// The files of shared memory that a process has mapped.
