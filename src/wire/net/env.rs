@@ -36,7 +36,8 @@ const SHARED_MEMORY: &str = "transport/shared_memory/enabled";
 const COPIES: &str = "transport/shared_memory/transport_optimization/enabled";
 /// Whether zenoh may hold small messages back, so that more of them go together.
 const BATCHING: &str = "transport/link/tx/queue/batching/enabled";
-/// How many bytes the system holds for each link. The system doubles the number, for its own needs.
+/// How many bytes the system holds for each link. The system doubles the number, for its own needs. On loopback a
+/// segment has 64 KiB, and half of this buffer has room for one only: each then waits 40 ms for its acknowledgement.
 const SEND_BUFFER: (&str, &str) = ("transport/link/tcp/so_sndbuf", "65536");
 
 impl Environment {
