@@ -33,7 +33,8 @@
 //! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
 //!
 //! `cli` and `tui` are on by default. A program that follows a clock server takes `default-features = false` and
-//! `features = ["wire"]`.
+//! `features = ["wire"]`. `cli` also leaves out the level `trace` of `tracing` in optimised builds, for the whole
+//! program.
 
 pub mod bag;
 #[cfg(feature = "ci")]

@@ -118,6 +118,7 @@ fn measure(path: &Path, row: &str, add: &mut impl FnMut(Figure)) -> Result<()> {
 /// How fast the whole recording is read, in MB a second of decompressed data: medians of [`TURNS`] turns.
 fn throughput(path: &Path, bag: &Bag, row: &str, add: &mut impl FnMut(Figure)) -> Result<()> {
     let all = Selection::all(bag);
+    let (file, chunks) = (File::open(path)?, chunks(path)?);
     let mut turns: Vec<Vec<(String, f64)>> = Vec::new();
     for _ in 0..TURNS {
         let mut rates = Vec::new();
@@ -128,9 +129,11 @@ fn throughput(path: &Path, bag: &Bag, row: &str, add: &mut impl FnMut(Figure)) -
             rates.push((what, rate));
             anyhow::Ok(())
         };
-        measure("decompression".to_owned(), &mut || decompress(path, 1))?;
+        measure("decompression".to_owned(), &mut || {
+            decompress(&file, &chunks, 1)
+        })?;
         measure("decompression, two threads".to_owned(), &mut || {
-            decompress(path, 2)
+            decompress(&file, &chunks, 2)
         })?;
         for (direction, from) in [
             (Direction::Forward, StartAt::At(Time::MIN)),
@@ -162,9 +165,13 @@ fn throughput(path: &Path, bag: &Bag, row: &str, add: &mut impl FnMut(Figure)) -
             "  {what} {rate:.0} MB/s, {:.2} of decompression",
             rate / limit
         );
-        let figure = Figure::higher(row, what, rate, "MB/s");
-        add(if what == "decompression" {
+        let figure = if what.starts_with("decompression") {
             Figure::compared(row, what, rate, "MB/s")
+        } else {
+            Figure::higher(row, what, rate, "MB/s")
+        };
+        add(if what == "decompression" {
+            figure
         } else {
             figure.against("limit: decompression", limit)
         });
@@ -250,17 +257,16 @@ fn jumper(path: &Path) -> Result<(impl FnMut(u64) -> Result<Jumped> + use<>, u64
     Ok((jump, span))
 }
 
-/// Reads and decompresses every chunk, and does nothing else. Each thread takes the next chunk when it is ready. Returns
-/// the size of the decompressed data in bytes.
-fn decompress(path: &Path, threads: usize) -> Result<usize> {
-    let (file, chunks) = (File::open(path)?, chunks(path)?);
+/// Reads and decompresses every chunk. Each thread takes the next chunk when it is ready. Returns the size of the
+/// decompressed data in bytes.
+fn decompress(file: &File, chunks: &[(u64, usize)], threads: usize) -> Result<usize> {
     let next = AtomicUsize::new(0);
     let run = || -> Result<usize> {
         let mut buffers = Buffers::default();
         let mut zstd = zstd::bulk::Decompressor::new()?;
         let mut total = 0;
         while let Some(&chunk) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            total += decompress_chunk(&file, chunk, &mut zstd, &mut buffers)?;
+            total += decompress_chunk(file, chunk, &mut zstd, &mut buffers)?;
         }
         Ok(total)
     };

@@ -45,6 +45,9 @@ pub enum SendOrder {
     /// That of each topic, and a clock that is sent before a message stays before it. Large messages (from 64 KiB on)
     /// and those after them on the same topic have a thread and a lower priority of their own, so small messages of
     /// other topics do not wait for them. After a jump, large messages from before it may arrive behind the clock.
+    ///
+    /// Links have a send buffer of 64 KiB unless the zenoh configuration sets `transport/link/tcp/so_sndbuf`. Over a
+    /// network with long round trips they carry less.
     PerTopic,
 }
 

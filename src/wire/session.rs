@@ -240,7 +240,7 @@ impl fmt::Debug for Session {
     }
 }
 
-/// What remains of the option.
+/// Whether the session shares memory: as the option says, but never with `BlockFirst`, where `On` is an error.
 fn sharing(options: &WireOptions) -> Result<SharedMemoryUse, WireError> {
     match (options.congestion, options.shared_memory) {
         (Congestion::BlockFirst, SharedMemoryUse::On) => Err(WireError::SharedMemoryAndBlockFirst),

@@ -149,17 +149,22 @@ fn stderr() -> io::Stderr {
 }
 
 /// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. If
-/// a directive cannot be parsed, all are ignored.
+/// a directive cannot be parsed, or names a span or a field, all are ignored.
 fn filter(level: LevelFilter, requested: &str) -> Targets {
     let own = Targets::new().with_targets(OURS.map(|target| (target, level)));
-    match requested.trim() {
-        "" => own,
-        requested => match requested.parse::<Targets>() {
-            Err(_) => own,
-            Ok(requested) if requested.default_level().is_some() => requested,
-            // Of two levels for one target the later one applies.
-            Ok(requested) => own.with_targets(requested),
-        },
+    // `Targets` takes an empty directive for the level `error`, an empty target for every target, and a space for a
+    // part of a name.
+    let directives = requested.split(',').map(str::trim);
+    let directives: Vec<_> = directives.filter(|it| !it.is_empty()).collect();
+    let is_foreign = |it: &&str| it.contains('[') || it.starts_with('=');
+    if directives.is_empty() || directives.iter().any(is_foreign) {
+        return own;
+    }
+    match directives.join(",").parse::<Targets>() {
+        Err(_) => own,
+        Ok(requested) if requested.default_level().is_some() => requested,
+        // Of two levels for one target the later one applies.
+        Ok(requested) => own.with_targets(requested),
     }
 }
 

@@ -159,7 +159,7 @@ pub struct OutputArgs {
         hide_short_help = true
     )]
     pub color: Color,
-    /// Log more; RUST_LOG selects in detail
+    /// Log at level debug; RUST_LOG selects in detail
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
     /// Log messages of this level and above, as in ros2 bag play

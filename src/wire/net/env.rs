@@ -36,8 +36,8 @@ const SHARED_MEMORY: &str = "transport/shared_memory/enabled";
 const COPIES: &str = "transport/shared_memory/transport_optimization/enabled";
 /// Whether zenoh may hold small messages back, so that more of them go together.
 const BATCHING: &str = "transport/link/tx/queue/batching/enabled";
-/// How many bytes the system holds for each link. The system doubles the number, for its own needs. On loopback a
-/// segment has 64 KiB, and half of this buffer has room for one only: each then waits 40 ms for its acknowledgement.
+/// The size of the send buffer of each link, in bytes; Linux doubles it. On loopback a segment has up to 64 KiB. In a
+/// buffer of half the size there is room for one segment, and each segment then waits 40 ms for its acknowledgement.
 const SEND_BUFFER: (&str, &str) = ("transport/link/tcp/so_sndbuf", "65536");
 
 impl Environment {
@@ -111,7 +111,8 @@ impl Environment {
             .map(|error| format!("ZENOH_CONFIG_OVERRIDE: {error}"))
             .collect();
         for (key, value) in &self.unless_set {
-            if config.get_json(key).is_ok_and(|value| value == "null") {
+            let is_overridden = self.overrides.iter().any(|(given, _)| given == key);
+            if !is_overridden && config.get_json(key).is_ok_and(|now| now == "null") {
                 set(config, key, value).expect("a key and a value that zenoh has");
             }
         }
@@ -251,9 +252,12 @@ mod tests {
         let mut configured = config();
         set(&mut configured, SEND_BUFFER.0, "9000").unwrap();
         assert_eq!(buffer(plain.overtaking(), configured), "9000");
-        let pair = format!("{}=8000", SEND_BUFFER.0);
-        let overridden = read(&[("ZENOH_CONFIG_OVERRIDE", &pair)]).unwrap();
-        assert_eq!(buffer(overridden.overtaking(), config()), "8000");
+        // `null` leaves it to the system.
+        for size in ["8000", "null"] {
+            let pair = format!("{}={size}", SEND_BUFFER.0);
+            let overridden = read(&[("ZENOH_CONFIG_OVERRIDE", &pair)]).unwrap();
+            assert_eq!(buffer(overridden.overtaking(), config()), size);
+        }
     }
 
     #[test]

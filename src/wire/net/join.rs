@@ -10,7 +10,7 @@ use super::env::{Environment, RouterCheck};
 use super::probe::{answers, has_router, router_listeners};
 use super::router::takeover::Successor;
 use super::router::{Router, RouterSlot};
-use super::zenoh_config::{Role, beside, built_in, from_file, is_router, set};
+use super::zenoh_config::{Role, beside, built_in, from_file, is_router};
 use crate::untrusted::Foreign;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
@@ -250,12 +250,11 @@ fn router_config(
 ) -> Result<zenoh::Config, WireError> {
     let listen = listen.to_vec();
     let mut config = built_in(&Role::Router { listen }, stall_timeout)?;
-    // Overrides that cannot be used are reported when the session opens. The id is for the session, not the
-    // router.
-    let overrides = environment.overrides.iter();
-    for (key, value) in overrides.filter(|(key, _)| key != "id") {
-        drop(set(&mut config, key, value));
-    }
+    // The id is for the session, not the router.
+    let mut environment = environment.clone();
+    environment.overrides.retain(|(key, _)| key != "id");
+    // Overrides that cannot be used are reported when the session opens.
+    drop(environment.override_in(&mut config));
     Ok(config)
 }
 
@@ -389,6 +388,20 @@ mod tests {
             ..WireOptions::default()
         };
         choose(&options, RouterCheck::Skip)
+    }
+
+    #[test]
+    fn the_router_of_this_process_has_the_settings_of_its_sessions_except_the_id() {
+        let mut environment = Environment::read().unwrap().overtaking();
+        let overrides = [("id", "\"a1\""), ("queries_default_timeout", "5")];
+        environment.overrides = overrides
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .to_vec();
+        let config = router_config(&anywhere(), Duration::from_secs(5), &environment).unwrap();
+        let value = |key: &str| config.get_json(key).unwrap();
+        assert_eq!(value("transport/link/tcp/so_sndbuf"), "65536");
+        assert_eq!(value("queries_default_timeout"), "5");
+        assert_eq!(value("id"), "null");
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::cli::{demo, json, limited, play, play_process, signal};
 use crate::support::network::{free_endpoint, peer, subscribe, take};
 use crate::support::patience::until;
 
+/// Optimised builds have no lines of the level `trace`.
+#[cfg(debug_assertions)]
 #[test]
 fn an_unread_log_delays_no_message() {
     let endpoint = free_endpoint();
@@ -98,6 +100,9 @@ fn a_log_level_for_zenoh_keeps_our_own_lines() {
     for directives in [
         "zenoh=warn",
         "zenoh=warn,zenoh_transport=error",
+        "zenoh=warn, zenoh_transport=error",
+        "zenoh=warn,",
+        "zenoh[{x}]=error",
         " zenoh=warn",
         "",
         "=,=",

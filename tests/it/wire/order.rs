@@ -76,7 +76,7 @@ fn a_small_message_waits_for_large_ones_only_if_all_topics_keep_one_order() {
     assert!(before < images, "{before} large ones came first");
 }
 
-/// How many bytes of a large message the system holds for a subscriber that takes nothing.
+/// How many bytes of a large message the system, at both ends, holds for a subscriber that takes nothing.
 fn bytes_at_the_system(order: SendOrder) -> u64 {
     let (session, events, endpoint) = router(|options| {
         options.order = order;
@@ -102,7 +102,7 @@ fn bytes_at_the_system(order: SendOrder) -> u64 {
 #[test]
 fn little_of_a_large_message_is_at_the_system_if_each_topic_keeps_its_own_order() {
     let [all, each] = [SendOrder::AllTopics, SendOrder::PerTopic].map(bytes_at_the_system);
-    assert!(each < 300_000 && all > 2 * each, "{each} and {all} bytes");
+    assert!(3 * each < all, "{each} and {all} bytes");
 }
 
 /// Messages grow large, and small again: the topic keeps its order, its sequence and its counts.
