@@ -13,11 +13,12 @@ use zenoh::pubsub::Subscriber;
 use zenoh::qos::CongestionControl;
 use zenoh::sample::Sample;
 
+use crate::support::mcaps::{Files, Note, Spec, TopicSpec};
 use crate::support::network::{
     self, Pipe, STRING, STRING_HASH, free_endpoint, hearing, interrupt, message, node, number,
-    payload, peer, played, router, start_player, subscribe, summary, take,
+    payload, peer, played, router, start_player, start_player_of, subscribe, summary, take,
 };
-use crate::support::patience::{PATIENCE, Patience, until};
+use crate::support::patience::until;
 
 /// A few of these are more than the system's buffers hold at first.
 const SIZE: usize = 200_000;
@@ -30,8 +31,6 @@ const ODOMETRY_HASH: &str =
 /// stuck lingers, on a thread that all sessions of a process share.
 struct Pair {
     pipe: Pipe,
-    /// Of the router.
-    endpoint: String,
     node: (zenoh::Session, Subscriber<()>),
     samples: Receiver<Sample>,
     output: WireOutput,
@@ -71,7 +70,6 @@ fn pair(link: Link, stall_timeout: Duration, pause: Duration) -> Pair {
         session,
         output,
         pipe,
-        endpoint,
         samples,
         node: (node, subscriber),
     }
@@ -160,18 +158,35 @@ fn a_drain_that_is_called_off_ends() {
     );
 }
 
+/// Sets the flag when it is dropped, also by a panic.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The player is a process of its own: a router that waits for room on a link blocks threads that all zenoh sessions of
+/// its process share, and the subscriber needs them to make room.
 #[test]
 fn data_of_other_sessions_in_our_router_is_not_waited_for() {
     const MESSAGES: u32 = 10;
-    let Pair {
-        session,
-        mut output,
-        pipe: _pipe,
-        endpoint,
-        samples,
-        node: listener,
-    } = pair(Link::OverRouter, PATIENCE, Duration::from_millis(10));
-    let (_other, others) = subscribe(&listener.0, "other");
+    let notes = (0..MESSAGES).map(|n| Note::new(0, n.into(), payload(n, SIZE)));
+    let spec = Spec {
+        topics: vec![TopicSpec::named("/image")],
+        ..Spec::new(vec![notes.collect()])
+    };
+    let recording = Files::of([spec.write()]);
+    let endpoint = free_endpoint();
+    let output = ["--listen", &endpoint, "--format", "json"];
+    let rest = ["--wait-for-subscribers", "--rate", "max"];
+    let mut child = start_player_of(&recording.paths[0], &[&output[..], &rest].concat());
+    let mut hear = hearing(&mut child);
+    hear("waiting for subscribers");
+    let pipe = Pipe::to_router(&endpoint, Duration::from_millis(10));
+    let listener = pipe.node("\"client\"");
+    let (_other, others) = subscribe(&listener, "other");
     // No peer, which would go round the router.
     let talker = node("\"client\"", &endpoint, &[]);
     let publisher = talker.declare_publisher("other");
@@ -183,34 +198,29 @@ fn data_of_other_sessions_in_our_router_is_not_waited_for() {
         publisher.matching_status().wait().unwrap().matching()
     });
     let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
+    let ended = thread::scope(|scope| {
+        let _over = Over(&is_over);
         // More than the link carries, for as long as this takes.
-        let talk = scope.spawn(|| {
-            let mut count = 0;
+        scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                publisher.put(vec![0; SIZE]).wait().unwrap();
-                count += 1;
+                // Fails once the player, and with it the router, has ended.
+                drop(publisher.put(vec![0; SIZE]).wait());
             }
-            count
         });
         for _ in 0..30 {
             take(&others);
         }
-        for n in 0..MESSAGES {
-            output.message(&message(0, payload(n, SIZE)), Occasion::Due);
-        }
-        let mut patience = Patience::new();
-        let drained = session.drain(|| patience.slice().is_none());
-        is_over.store(true, Ordering::Relaxed);
-        assert_eq!(drained, Drained::Whole);
+        let (_images, samples) = subscribe(&listener, "0/image/**");
+        let token = network::token(&listener, "MS", "/image", STRING, STRING_HASH);
+        let _token = listener.liveliness().declare_token(token).wait().unwrap();
+        let ended = summary(child, 0);
         for n in 0..MESSAGES {
             assert_eq!(number(take(&samples).payload()), n);
         }
-        // Closed while something waits for the pipe, the session would hold up all others of this process.
-        for _ in 30..talk.join().unwrap() {
-            take(&others);
-        }
+        ended
     });
+    assert_eq!(ended["messages_sent"], MESSAGES);
+    assert_eq!(ended["unsent_bytes"], 0, "{ended}");
 }
 
 /// The program, playing to a subscriber that takes nothing, until it says `words`; and what that takes.
