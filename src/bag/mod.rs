@@ -20,6 +20,8 @@ mod walk;
 pub use damage::{Damage, DamageKind};
 pub use decompress::budget::Usage;
 pub use decompress::memory::{ChunkBuffer, ChunkMemory};
+pub use density::hole::{Hole, Silent};
+pub use density::hole_finder::HoleFinder;
 pub use density::outline::{Outline, TopicOutline};
 pub use index::contents::FileSummary;
 pub use index::file::file_index::IndexOrigin;

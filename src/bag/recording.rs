@@ -10,6 +10,8 @@ use bytes::Bytes;
 use super::damage::Damage;
 use super::message::{Message, TopicId};
 use crate::bag::decompress::budget::Meter;
+use crate::bag::density::hole::Hole;
+use crate::bag::density::indexed_holes;
 use crate::bag::density::outline::{Outline, TopicOutline};
 use crate::bag::density::passes;
 use crate::bag::index::contents::{Contents, FileSummary};
@@ -153,6 +155,19 @@ impl Bag {
         tell: &mut dyn FnMut(&Outline) -> ControlFlow<()>,
     ) {
         passes::outline(&self.contents, (range, parts.max(1)), tell);
+    }
+
+    /// The times in which topics with a steady rate have no messages, in the order of their starts. Reads all message
+    /// indexes, which can take seconds. `None` if they do not list all messages, as far as that is known, if messages
+    /// are ordered by publish time, or if there are more than two million; a [`HoleFinder`](super::HoleFinder) finds
+    /// holes while everything is read.
+    pub fn holes(&self) -> Option<Vec<Hole>> {
+        self.holes_while(&mut || true)
+    }
+
+    /// The same; also `None` as soon as `is_wanted`, which is called at each chunk, returns `false`.
+    pub fn holes_while(&self, is_wanted: &mut dyn FnMut() -> bool) -> Option<Vec<Hole>> {
+        indexed_holes::find(&self.contents, is_wanted)
     }
 
     /// Compares the data section of each file with its checksum, if it has one; this reads the whole file. Checksums of

@@ -1,5 +1,5 @@
-//! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities from the index, and the
-//! message of a topic at or before a time.
+//! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities and holes from the index, and
+//! the message of a topic at or before a time.
 //!
 //! Of each kind only the newest request is answered, and the read for an older one is cancelled. A message is read
 //! before a density continues. When the lookup is dropped, no new read begins. The thread is not joined: it owns
@@ -16,8 +16,8 @@ use super::update::Event;
 use crate::bag::{Bag, TopicId, step_back};
 use crate::decode::{MessageAt, MessageFinder};
 use crate::time::{Ros, Time, TimeRange};
-use crate::tui::model::lane::Lane;
 use crate::tui::model::layers::LookupResult;
+use crate::tui::model::timeline::lane::Lane;
 
 /// The most parts of a density: more than screens have columns.
 const MAX_PARTS: usize = 480;
@@ -37,6 +37,8 @@ pub enum LookupRequest {
     Outline(TimeRange),
     /// The message of a topic at or before a time; answered by [`Event::Lookup`].
     Message(TopicId, Time<Ros>),
+    /// The holes of the recording; answered by [`Event::Holes`], but not by a player elsewhere.
+    Holes,
 }
 
 /// Sends requests; the answers come as events.
@@ -69,6 +71,11 @@ impl Lookup {
         self.send(LookupRequest::Outline(range));
     }
 
+    /// Requests the holes of the recording.
+    pub fn holes(&self) {
+        self.send(LookupRequest::Holes);
+    }
+
     /// Requests the message of a topic at or before a time.
     pub fn find_message(&self, topic: TopicId, at: Time<Ros>) {
         self.send(LookupRequest::Message(topic, at));
@@ -88,6 +95,8 @@ struct PendingRequests<'a> {
     finder: Option<MessageFinder>,
     outline: Option<TimeRange>,
     message: Option<(TopicId, Time<Ros>)>,
+    /// Whether the holes were requested.
+    holes: bool,
     is_over: bool,
 }
 
@@ -100,11 +109,12 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         finder: None,
         outline: None,
         message: None,
+        holes: false,
         is_over: false,
     };
     while let Ok(request) = requests.recv() {
         pending.add(request);
-        while pending.answer_messages() && pending.outline() {}
+        while pending.answer_messages() && (pending.outline() || pending.holes()) {}
     }
 }
 
@@ -113,6 +123,7 @@ impl PendingRequests<'_> {
         match request {
             LookupRequest::Outline(range) => self.outline = Some(range),
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
+            LookupRequest::Holes => self.holes = true,
         }
     }
 
@@ -152,6 +163,24 @@ impl PendingRequests<'_> {
             }
         }
         !self.is_over
+    }
+
+    /// Finds the holes if they were requested, until a density is requested; false if they were not.
+    fn holes(&mut self) -> bool {
+        if !std::mem::take(&mut self.holes) {
+            return false;
+        }
+        let (bag, mut is_cancelled) = (self.bag, false);
+        let found = bag.holes_while(&mut || {
+            is_cancelled = !self.answer_messages() || self.outline.is_some();
+            !is_cancelled
+        });
+        if is_cancelled {
+            self.holes = true;
+        } else {
+            (self.sink)(Event::Holes(found));
+        }
+        true
     }
 
     /// Reads the density that was requested, until a newer request; false if none was requested.

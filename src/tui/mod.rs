@@ -21,15 +21,15 @@ pub use input::key::{Key, Keys, UnknownKey};
 pub use input::mouse::{Gesture, Mouse};
 pub use lookup::{EventSink, Lookup, LookupRequest};
 pub use model::Model;
-pub use model::ab_loop::AbLoop;
 pub use model::glyphs::Glyphs;
-pub use model::lane::Lane;
 pub use model::layers::LookupResult;
 pub use model::layout::Size;
 pub use model::log::{LogLine, Severity};
 pub use model::parts::{Appearance, Effect, Facts, Followed, Subscribers, TopicRow};
 pub use model::theme::{Theme, ThemeName};
 pub use model::time_format::TimeFormat;
+pub use model::timeline::ab_loop::AbLoop;
+pub use model::timeline::lane::Lane;
 pub use screen::{Screen, ScreenRequest};
 pub use terminal::Terminal;
 pub use terminal::job_control::{

@@ -69,6 +69,7 @@ impl Screen {
     ) -> io::Result<Self> {
         let recording = model.facts.recording;
         lookup.outline(recording);
+        lookup.holes();
         model.size = terminal.size()?;
         Ok(Self {
             model,

@@ -37,6 +37,8 @@ pub(crate) fn look_up(
                         match request {
                             LookupRequest::Outline(of) => range = Some(of),
                             LookupRequest::Message(topic, at) => message = Some((topic, at)),
+                            // No service of a player lists holes.
+                            LookupRequest::Holes => {}
                         }
                     }
                 }

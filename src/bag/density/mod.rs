@@ -1,8 +1,12 @@
 //! How many messages are where in a recording, for display: counted from message indexes, estimated where there are
-//! none.
+//! none; and where messages are missing.
 //!
-//! `passes.rs` does the counting; `outline.rs` is the result.
+//! `passes.rs` does the counting; `outline.rs` is the result. `hole_finder.rs` has the rule for holes;
+//! `indexed_holes.rs` applies it to message indexes.
 
 pub(crate) mod estimate;
+pub(crate) mod hole;
+pub(crate) mod hole_finder;
+pub(crate) mod indexed_holes;
 pub(crate) mod outline;
 pub(crate) mod passes;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::findings::Findings;
 use super::units::{bytes, count, plural};
-use crate::bag::{Bag, Damage, DamageKind, Direction, Selection, StartAt};
+use crate::bag::{Bag, Damage, DamageKind, Direction, Hole, HoleFinder, Selection, StartAt};
 use crate::time::Time;
 
 /// The result of reading everything, as `play info --check --format json` writes it.
@@ -26,6 +26,8 @@ pub struct Check {
     counts: Vec<u64>,
     #[serde(skip)]
     by_file: Vec<u64>,
+    #[serde(skip)]
+    holes: Option<Vec<Hole>>,
 }
 
 impl Check {
@@ -39,7 +41,10 @@ impl Check {
             sizes: vec![0; bag.topics().len()],
             counts: vec![0; bag.topics().len()],
             by_file: vec![0; bag.files().len()],
+            holes: None,
         };
+        let range = bag.range();
+        let mut finder = range.map(|range| HoleFinder::new(bag.topics(), range));
         let mut walked = BTreeSet::new();
         let start = StartAt::At(Time::MIN);
         for item in bag.cursor(&Selection::all(bag), start, Direction::Forward) {
@@ -47,6 +52,9 @@ impl Check {
                 Ok(message) => {
                     let size = message.payload.len() as u64;
                     check.messages += 1;
+                    if let Some(finder) = &mut finder {
+                        finder.add(message.topic, message.key.time);
+                    }
                     check.bytes += size;
                     if let Some(sum) = check.sizes.get_mut(message.topic.index()) {
                         *sum += size;
@@ -63,6 +71,7 @@ impl Check {
                 }
             }
         }
+        check.holes = finder.map_or(Some(Vec::new()), HoleFinder::finish);
         for damage in bag.check_data_sections() {
             check.damage.add(&damage, 1);
         }
@@ -113,6 +122,11 @@ impl Check {
     /// The number of messages in each file.
     pub(crate) fn by_file(&self) -> &[u64] {
         &self.by_file
+    }
+
+    /// The holes in what could be read; `None` if they were not looked for.
+    pub(crate) fn holes(&self) -> Option<&[Hole]> {
+        self.holes.as_deref()
     }
 
     fn is_short(&self) -> bool {

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::findings::Findings;
-use crate::bag::{Bag, FileSummary, IndexOrigin, Outline, Topic, TopicOutline};
+use super::holes::HoleInfo;
+use crate::bag::{Bag, FileSummary, Hole, IndexOrigin, Outline, Topic, TopicOutline};
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
 use crate::time::TimeRange;
@@ -22,6 +23,8 @@ pub struct Info {
     pub(crate) duration_s: Option<f64>,
     pub(crate) message_count: Option<u64>,
     pub(crate) topics: Vec<TopicInfo>,
+    /// Times in which topics with a steady rate have no messages; `None` if they were not looked for.
+    pub(crate) holes: Option<Vec<HoleInfo>>,
     pub(crate) marks: Vec<MarkInfo>,
     damage: Findings,
     /// The result of reading everything, if that was requested.
@@ -112,6 +115,12 @@ impl Info {
             }
         }
         topics.sort_by(|a, b| a.name.cmp(&b.name));
+        let found = match &check {
+            Some(check) => check.holes().map(<[Hole]>::to_vec),
+            None => bag.holes(),
+        };
+        let shown = |holes: Vec<Hole>| holes.into_iter().map(|hole| HoleInfo::new(bag, hole));
+        let holes = found.map(|holes| shown(holes).collect());
         Self {
             files,
             start_ns: range.map(|range| range.start().as_nanos()),
@@ -122,6 +131,7 @@ impl Info {
                 None => bag.message_count(),
             },
             topics,
+            holes,
             marks: Vec::new(),
             damage: Findings::of(bag.damage()),
             check,

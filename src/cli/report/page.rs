@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::check::Check;
+use super::holes::hole_lines;
 use super::info::{FileInfo, Info, MarkInfo, TopicInfo};
 use super::units::{bytes, count, plural};
 use crate::time::{Ros, Time};
@@ -48,6 +49,10 @@ impl Info {
         let topics = plural(self.topics.len() as u64, "topic");
         let _ = writeln!(page, "content   {messages} on {topics}");
         mark_lines(&mut page, &self.marks, self.start_ns);
+        if self.start_ns.is_some() {
+            let is_checked = self.check.is_some();
+            hole_lines(&mut page, self.holes.as_deref(), self.start_ns, is_checked);
+        }
         if let Some(check) = &self.check {
             page.push_str(&check.page());
         }

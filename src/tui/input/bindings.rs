@@ -40,6 +40,8 @@ pub enum Action {
     NextMark,
     /// Jump to the previous mark.
     PreviousMark,
+    /// Jump to the start of the next hole, or of the previous one.
+    Hole(i8),
     /// Undo the last seek.
     Undo,
     /// Type a time to jump to.
@@ -95,6 +97,7 @@ impl Action {
             | Self::LoopAll
             | Self::NextMark
             | Self::PreviousMark
+            | Self::Hole(_)
             | Self::Undo
             | Self::GoTo => true,
             Self::Mark
@@ -186,6 +189,8 @@ pub const BINDINGS: &[Group] = &[
         row("tenth-7", Action::Tenth(7), "7", None, "to 70 %"),
         row("tenth-8", Action::Tenth(8), "8", None, "to 80 %"),
         row("tenth-9", Action::Tenth(9), "9", None, "to 90 %"),
+        row("next-hole", Action::Hole(1), "tab h", None, "to the next hole of the selected topic, or of any"),
+        row("previous-hole", Action::Hole(-1), "shift+tab H", None, "to the previous hole"),
         row("go-to", Action::GoTo, "g", Some("go to"), "type a time to go to"),
         row("undo-seek", Action::Undo, "u", None, "undo the last seek"),
     ]),

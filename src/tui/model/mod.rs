@@ -3,10 +3,7 @@
 //! `update/` changes it when input arrives and returns the effects to carry out ([`Effect`]); `view/` draws it. Neither
 //! uses a terminal or reads a clock.
 
-pub(super) mod ab_loop;
-pub(super) mod axis;
 pub(super) mod glyphs;
-pub(super) mod lane;
 pub(super) mod layers;
 pub(super) mod layout;
 pub(super) mod log;
@@ -14,6 +11,7 @@ pub(super) mod meters;
 pub(super) mod parts;
 pub(super) mod theme;
 pub(super) mod time_format;
+pub(super) mod timeline;
 
 use jiff::Timestamp;
 use ratatui::layout::Rect;
@@ -22,14 +20,15 @@ use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
-use ab_loop::AbLoop;
-use axis::{Axis, ZoomWindow};
-use lane::Lane;
 use layers::Layer;
 use layout::{Layout, Size};
 use log::EventLog;
 use meters::Meters;
 use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow};
+use timeline::ab_loop::AbLoop;
+use timeline::axis::{Axis, ZoomWindow};
+use timeline::holes::Holes;
+use timeline::lane::Lane;
 
 /// If the player has not answered for longer than this, its present pace is shown again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,6 +62,7 @@ pub struct Model {
     /// The density of a close-up, and the range that was requested last.
     pub(super) close_up: Option<Lane>,
     pub(super) requested_close_up: Option<TimeRange>,
+    pub(super) holes: Holes,
     /// What is played, with the changes that were requested.
     pub(super) played: PlayedRange,
     /// The A of an A–B loop whose B is not set yet.
@@ -111,6 +111,7 @@ impl Model {
             overview: None,
             close_up: None,
             requested_close_up: None,
+            holes: Holes::default(),
             played,
             loop_start: None,
             target: None,
@@ -314,6 +315,29 @@ impl Model {
     /// The layout of the screen.
     pub(super) fn layout(&self) -> Layout {
         Layout::new(self.size, self.window.is_zoomed())
+    }
+
+    /// The holes in which a topic is silent and that touch a range. A latched topic has none: it is not expected to
+    /// have messages at any time.
+    pub(super) fn holes_of(
+        &self,
+        id: TopicId,
+        shown: TimeRange,
+    ) -> impl Iterator<Item = TimeRange> {
+        let is_latched = self.topic(id).is_some_and(|topic| topic.is_latched);
+        let holes = (!is_latched).then(|| self.holes.touching(shown, id));
+        holes.into_iter().flatten()
+    }
+
+    /// Whether the playhead is in a hole of a topic.
+    pub(super) fn is_in_hole(&self, id: TopicId) -> bool {
+        let (here, all) = (self.playhead(), self.facts.recording);
+        let is_within = |hole: TimeRange| {
+            let is_after = hole.start() < here || here == all.start();
+            is_after && (here < hole.stop() || here == all.stop())
+        };
+        self.holes_of(id, TimeRange::between(here, here))
+            .any(is_within)
     }
 
     pub(super) fn topic(&self, id: TopicId) -> Option<&Topic> {

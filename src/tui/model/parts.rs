@@ -2,10 +2,10 @@
 
 use jiff::tz::TimeZone;
 
-use super::axis::Axis;
 use super::glyphs::Glyphs;
 use super::theme::Theme;
 use super::time_format::TimeFormat;
+use super::timeline::axis::Axis;
 use crate::bag::{Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Command, LeadMotion, PlayedRange};

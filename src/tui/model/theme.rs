@@ -39,6 +39,8 @@ pub struct Theme {
     pub mark: Style,
     /// The lane.
     pub lane: Style,
+    /// A hole.
+    pub hole: Style,
     /// Less important text.
     pub dim: Style,
     /// Titles.
@@ -86,6 +88,7 @@ impl Theme {
         ab_loop: BOLD,
         mark: BOLD,
         lane: Style::new(),
+        hole: BOLD,
         dim: DIM,
         title: DIM,
         selected: REVERSED,
@@ -101,6 +104,7 @@ impl Theme {
         ab_loop: fg(Color::LightYellow).add_modifier(Modifier::BOLD),
         mark: fg(Color::LightMagenta),
         lane: fg(Color::Cyan),
+        hole: fg(Color::Yellow),
         ..Self::PLAIN
     };
 
@@ -114,6 +118,7 @@ impl Theme {
         ab_loop: fg(Color::Magenta).add_modifier(Modifier::BOLD),
         mark: fg(Color::Magenta),
         lane: fg(Color::Blue),
+        hole: fg(Color::Red),
         ..Self::PLAIN
     };
 }

@@ -1,5 +1,6 @@
 //! Handles events: changes the model and collects the effects to carry out.
 
+pub(super) mod hole_keys;
 pub(super) mod pointer;
 pub(super) mod rate_keys;
 pub(super) mod transport_keys;
@@ -8,17 +9,19 @@ use jiff::Timestamp;
 
 use super::model::Model;
 use super::view;
+use crate::bag::Hole;
 use crate::marks::Mark;
 use crate::player::{Command, Refusal};
 use crate::time::{Ros, Time};
 use crate::tui::input::bindings::Action;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
-use crate::tui::model::lane::Lane;
 use crate::tui::model::layers::{Card, Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
 use crate::tui::model::parts::{Effect, Followed, Subscribers};
+use crate::tui::model::timeline::holes::Holes;
+use crate::tui::model::timeline::lane::Lane;
 
 /// Why nothing happens while the player does not answer.
 pub(super) const NO_ANSWER: &str = "not done: the player does not answer";
@@ -46,6 +49,8 @@ pub enum Event {
     Answers(bool),
     /// A density, complete or in part.
     Lane(Lane),
+    /// The holes of the recording; `None` if they were not looked for.
+    Holes(Option<Vec<Hole>>),
     /// A message was read.
     Lookup(LookupResult),
 }
@@ -67,6 +72,7 @@ impl Model {
             Event::Marks(marks) => self.marks = marks,
             Event::Answers(answers) => self.is_silent = !answers,
             Event::Lane(lane) => self.take_lane(lane),
+            Event::Holes(found) => self.holes = Holes::new(found),
             Event::Lookup(result) => self.show_lookup_result(result),
         }
     }
@@ -145,6 +151,7 @@ impl Model {
             Action::NameMark => self.ask_for_mark_name(),
             Action::NextMark => self.go_to_next_mark(stamp),
             Action::PreviousMark => self.go_to_previous_mark(stamp),
+            Action::Hole(by) => self.go_to_hole(by, stamp),
             Action::Move(by) => self.move_by(by.into()),
             Action::Page(by) => self.page(by.into()),
             Action::Show => self.show_topic(),

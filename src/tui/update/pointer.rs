@@ -9,9 +9,9 @@ use crate::time::{Duration, Ros, Time};
 use crate::tui::input::bindings::Action;
 use crate::tui::input::mouse::{Gesture, Mouse};
 use crate::tui::model::Model;
-use crate::tui::model::axis::Axis;
 use crate::tui::model::layers::Layer;
 use crate::tui::model::parts::Drag;
+use crate::tui::model::timeline::axis::Axis;
 use crate::tui::view;
 
 /// How far one step of the wheel seeks.

@@ -7,18 +7,18 @@ use crate::marks::Mark;
 use crate::player::{Command, State};
 use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::tui::input::goto::{TimeContext, parse_target};
-use crate::tui::model::ab_loop::AbLoop;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::parts::{Effect, Target};
+use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::{Model, time_format};
 
 /// How many seeks can be undone.
 const MAX_UNDO: usize = 100;
 /// Seeks that follow each other within this time are undone together.
 const UNDO_GROUP: std::time::Duration = std::time::Duration::from_millis(700);
-/// Within this wall time after passing a mark, "previous mark" means the mark before it. It is wall time, so that the
-/// key works at any rate.
-const MARK_MARGIN: Duration = Duration::from_millis(500);
+/// Within this wall time after passing a mark or the start of a hole, "previous" means the one before it. It is wall
+/// time, so that the key works at any rate.
+const PREVIOUS_MARGIN: Duration = Duration::from_millis(500);
 
 impl Model {
     pub(crate) fn seek_by(&mut self, millis: i32, stamp: Timestamp) {
@@ -87,13 +87,13 @@ impl Model {
 
     /// Marks that are closer behind the playhead than this are ignored while playing, so that "previous mark" does not
     /// return to the mark that was just passed.
-    fn margin_behind_playhead(&self, direction: Direction) -> Duration {
+    pub(crate) fn margin_behind_playhead(&self, direction: Direction) -> Duration {
         let Some(status) = self.status.filter(|_| self.state() == State::Playing) else {
             return Duration::ZERO;
         };
         let speed = status.segment.speed();
         if speed.is_reverse() == (direction == Direction::Reverse) {
-            let run = MARK_MARGIN.mul_f64(speed.as_f64().abs());
+            let run = PREVIOUS_MARGIN.mul_f64(speed.as_f64().abs());
             run.unwrap_or(Duration::ZERO)
         } else {
             Duration::ZERO

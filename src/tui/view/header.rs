@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::{timeline, words};
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
-use crate::tui::model::ab_loop::AbLoop;
+use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::{Model, time_format};
 
 /// A part of the header. Of parts that do not fit, those with the highest rank are left out; important parts are

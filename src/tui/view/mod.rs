@@ -1,12 +1,14 @@
 //! Draws a model into an area of a buffer. No state is kept between two frames.
 
 pub(super) mod card;
+pub(super) mod columns;
 pub(super) mod footer;
 pub(super) mod header;
 pub(super) mod help;
 pub(super) mod log;
 pub(super) mod overlay;
 pub(super) mod timeline;
+pub(super) mod topic_lane;
 pub(super) mod topics;
 pub(super) mod words;
 

@@ -4,12 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use super::topic_lane;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
-use crate::tui::model::ab_loop::AbLoop;
-use crate::tui::model::axis::Axis;
-use crate::tui::model::lane::Lane;
 use crate::tui::model::layout::Layout;
+use crate::tui::model::timeline::ab_loop::AbLoop;
+use crate::tui::model::timeline::axis::Axis;
+use crate::tui::model::timeline::lane::Lane;
 
 pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     if layout.overview.height > 0 {
@@ -132,6 +133,16 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
                     .set_symbol(glyphs.read_ahead)
                     .set_style(theme.read_ahead);
             }
+        }
+    }
+    let of_topic = model
+        .selected_row()
+        .map(|row| model.holes_of(row.id, window));
+    let of_topic = of_topic.into_iter().flatten();
+    for hole in of_topic.chain(model.holes.of_recording(window)) {
+        for column in topic_lane::columns_of(hole, axis, all) {
+            let cell = &mut out[(column, row)];
+            cell.set_symbol(glyphs.hole).set_style(theme.hole);
         }
     }
     for mark in &model.marks {

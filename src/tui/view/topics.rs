@@ -1,10 +1,11 @@
-//! The table of topics. Columns that do not fit are left out, the least important first; the name always stays.
+//! The table of topics.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use ratatui::text::Span;
 
+use super::columns::{Column, Columns, LEAD, MUTED, fixed_note, shown_type};
+use super::topic_lane::{self, LaneColumns};
 use super::words;
 use crate::player::{State, TopicCounts};
 use crate::tui::model::Model;
@@ -12,181 +13,13 @@ use crate::tui::model::layout::Layout;
 use crate::tui::model::meters::TopicRate;
 use crate::tui::model::parts::TopicRow;
 
-/// The columns besides the name, in the order of the screen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Column {
-    Type,
-    Hertz,
-    Megabytes,
-    Sent,
-    Subscribers,
-    Late,
-}
-
-impl Column {
-    /// All columns, in the order of the screen.
-    const ALL: [Self; 6] = [
-        Self::Type,
-        Self::Hertz,
-        Self::Megabytes,
-        Self::Sent,
-        Self::Subscribers,
-        Self::Late,
-    ];
-    /// The most important first.
-    const BY_IMPORTANCE: [Self; 6] = [
-        Self::Hertz,
-        Self::Sent,
-        Self::Subscribers,
-        Self::Late,
-        Self::Megabytes,
-        Self::Type,
-    ];
-    /// The least width of the name when the type is shown.
-    const WIDE_NAME: u16 = 28;
-
-    /// How wide the name must be for this column to be shown.
-    const fn min_name_width(self) -> u16 {
-        match self {
-            Self::Hertz | Self::Sent | Self::Subscribers => 18,
-            Self::Late => Self::WIDE_NAME,
-            Self::Type | Self::Megabytes => Self::WIDE_NAME + 6,
-        }
-    }
-
-    const fn width(self) -> u16 {
-        match self {
-            Self::Type => 20,
-            Self::Hertz => 14,
-            Self::Megabytes => 7,
-            Self::Sent => 17,
-            Self::Subscribers | Self::Late => 6,
-        }
-    }
-
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Type => "type",
-            Self::Hertz => "Hz now /   rec",
-            Self::Megabytes => "MB/s",
-            Self::Sent => "sent /  in bag",
-            Self::Subscribers => "subs",
-            Self::Late => "late",
-        }
-    }
-
-    const fn is_left_aligned(self) -> bool {
-        matches!(self, Self::Type)
-    }
-}
-
-/// Where the columns are: the width of the name, and the start and width of each other column.
-struct Columns {
-    name: u16,
-    others: Vec<(Column, u16, u16)>,
-}
-
-/// The activity dot and the cursor before the name.
-const LEAD: u16 = 3;
-/// Notes after a name.
-const LATCHED: &str = "  (latched)";
-const MUTED: &str = "  (muted)";
-const NOT_PLAYED: &str = "  (not played)";
-
-impl Columns {
-    /// Without a row of titles, only columns that need no title are shown.
-    fn new(model: &Model, layout: &Layout) -> Self {
-        let place = layout.table;
-        let mut room = place.width.saturating_sub(LEAD);
-        let mut taken = Vec::new();
-        for column in Column::BY_IMPORTANCE {
-            if layout.titles.height == 0 && column != Column::Hertz {
-                continue;
-            }
-            if room > column.min_name_width() + column.width() {
-                room -= column.width() + 1;
-                taken.push(column);
-            }
-        }
-        // Whole names matter more than these columns; a topic's card has the type, too.
-        let widest = WidestTexts::of(model);
-        for column in [Column::Type, Column::Megabytes] {
-            if room < widest.name && taken.contains(&column) {
-                taken.retain(|known| *known != column);
-                room += column.width() + 1;
-            }
-        }
-        // No column is wider than necessary: the numbers of a row are easier to read close to its name.
-        let (name, more) = if taken.contains(&Column::Type) {
-            let name = widest.name.clamp(Column::WIDE_NAME, room);
-            let wanted = widest.type_name.saturating_sub(Column::Type.width());
-            let more = wanted.min(room - name);
-            // Muting a topic moves no column, if there is room.
-            (widest.muted.clamp(name, room - more), more)
-        } else {
-            (room, 0)
-        };
-        let mut at = place.x + LEAD + name;
-        let mut others = Vec::new();
-        for column in Column::ALL
-            .into_iter()
-            .filter(|column| taken.contains(column))
-        {
-            let width = column.width() + if column == Column::Type { more } else { 0 };
-            others.push((column, at + 1, width));
-            at += 1 + width;
-        }
-        Self { name, others }
-    }
-}
-
-/// The widths that the longest texts of each column need.
-struct WidestTexts {
-    /// Names with their notes.
-    name: u16,
-    /// Names with their notes if all topics were muted.
-    muted: u16,
-    type_name: u16,
-}
-
-impl WidestTexts {
-    fn of(model: &Model) -> Self {
-        let widest = |width: &dyn Fn(&TopicRow) -> usize| {
-            let widths = model.rows.iter().map(width);
-            u16::try_from(widths.max().unwrap_or(0)).unwrap_or(u16::MAX)
-        };
-        let noted = |row: &TopicRow, note: &str| Span::raw(&row.name).width() + note.len();
-        Self {
-            name: widest(&|row| noted(row, fixed_note(model, row))),
-            muted: widest(&|row| noted(row, MUTED)),
-            type_name: widest(&|row| Span::raw(shown_type(model, row)).width()),
-        }
-    }
-}
-
-/// The note after a name, except for the note on muting.
-fn fixed_note(model: &Model, row: &TopicRow) -> &'static str {
-    if row.left_out.is_some() {
-        NOT_PLAYED
-    } else if model.topic(row.id).is_some_and(|topic| topic.is_latched) {
-        LATCHED
-    } else {
-        ""
-    }
-}
-
-fn shown_type(model: &Model, row: &TopicRow) -> String {
-    let topic = model.topic(row.id);
-    topic
-        .map_or("", |topic| topic.type_name())
-        .replace("/msg/", "/")
-}
-
 pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     let columns = Columns::new(model, layout);
     if layout.titles.height > 0 {
         draw_titles(model, &columns, layout, out);
     }
+    let lanes = columns.density;
+    let lanes = lanes.map(|place| LaneColumns::new(model, place));
     let height = usize::from(layout.table.height);
     let rows = model.shown_rows().enumerate().skip(model.top).take(height);
     let mut is_empty = true;
@@ -197,7 +30,8 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
             height: 1,
             ..layout.table
         };
-        draw_row(model, row, at == model.selected, &columns, line, out);
+        let is_selected = at == model.selected;
+        draw_row(model, row, is_selected, &columns, lanes.as_ref(), line, out);
     }
     if is_empty && height > 0 {
         let text = if model.has_recording() {
@@ -242,6 +76,10 @@ fn draw_titles(model: &Model, columns: &Columns, layout: &Layout, out: &mut Buff
     for (column, at, width) in &columns.others {
         cell(*column, column.title(), *at, *width, place.y, style, out);
     }
+    if let Some((at, width)) = columns.density {
+        let column = Column::Density;
+        cell(column, column.title(), at, width, place.y, style, out);
+    }
 }
 
 fn cell(column: Column, text: &str, at: u16, width: u16, row: u16, style: Style, out: &mut Buffer) {
@@ -258,6 +96,7 @@ fn draw_row(
     row: &TopicRow,
     is_selected: bool,
     columns: &Columns,
+    lanes: Option<&LaneColumns>,
     place: Rect,
     out: &mut Buffer,
 ) {
@@ -271,6 +110,8 @@ fn draw_row(
         (glyphs.left_out, theme.dim)
     } else if row.is_muted {
         (glyphs.muted, theme.held)
+    } else if model.is_in_hole(row.id) {
+        (glyphs.hole, theme.hole)
     } else if is_active {
         (glyphs.active, theme.playing)
     } else {
@@ -326,6 +167,9 @@ fn draw_row(
         };
         cell(*column, &text, *at, *width, place.y, style, out);
     }
+    if let Some(lanes) = lanes {
+        topic_lane::draw(model, row, lanes, place.y, style, out);
+    }
 }
 
 fn value(
@@ -372,6 +216,8 @@ fn value(
                 format!("{}!", words::count(counts.dropped, width - 1))
             }
         }
+        // It is drawn, not written.
+        Column::Density => String::new(),
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod cue;
 pub(crate) mod cursor;
 pub(crate) mod data;
 pub(crate) mod directories;
+pub(crate) mod holes;
 pub(crate) mod hostile;
 pub(crate) mod latched;
 pub(crate) mod legal;

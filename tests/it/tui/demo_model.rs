@@ -1,7 +1,7 @@
 //! A realistic transport bar for tests: a minute of a vehicle's recording with a gap in it, a hand-made player status,
 //! and counts that grow accordingly. No thread, no clock, no terminal.
 
-use bagplay::bag::{Outline, Schema, Topic, TopicId, TopicOutline};
+use bagplay::bag::{Hole, Outline, Schema, Silent, Topic, TopicId, TopicOutline};
 use bagplay::marks::Mark;
 use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::ros::{Durability, Qos, Reliability};
@@ -257,6 +257,7 @@ pub(crate) fn with_events(appearance: Appearance) -> Model {
     };
     for event in [
         Event::Lane(lane(recording(), 480)),
+        Event::Holes(Some(holes())),
         Event::Subscribers(subscribers),
     ] {
         model.handle(event, stamp(0));
@@ -336,6 +337,23 @@ pub(crate) fn lane(range: TimeRange, parts: usize) -> Lane {
         },
         is_whole: true,
     }
+}
+
+/// Nothing was recorded for 6 s, and images are missing for 0.3 s, which is 0.5 % of the recording.
+pub(crate) fn holes() -> Vec<Hole> {
+    let images = Silent::Topic {
+        id: TopicId(1),
+        period: Duration::from_millis(33),
+    };
+    let hole = |(silent, from, to)| Hole {
+        silent,
+        range: TimeRange::between(at(from), at(to)),
+    };
+    let holes = [
+        (Silent::Recording, 20_000, 26_000),
+        (images, 40_000, 40_300),
+    ];
+    holes.map(hole).to_vec()
 }
 
 /// The counts of messages sent up to a position; they continue in later laps.

@@ -46,6 +46,15 @@ fn a_density_is_that_of_the_outline() {
 }
 
 #[test]
+fn the_holes_are_those_of_the_recording() {
+    let (bag, lookup, events) = lookup();
+    lookup.holes();
+    let found = events.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(found, Event::Holes(bag.holes()));
+    assert_eq!(bag.holes().map(|holes| holes.len()), Some(1));
+}
+
+#[test]
 fn the_message_at_or_before_a_time_is_found_and_decoded() {
     let (bag, lookup, events) = lookup();
     let range = bag.range().unwrap();

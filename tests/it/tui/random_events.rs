@@ -157,6 +157,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => (any_millis(), any_millis(), 0..500_usize)
             .prop_map(|(a, b, parts)| Event::Lane(lane(TimeRange::between(at(a), at(b)), parts.max(1)))),
         1 => (0..500_usize).prop_map(|parts| Event::Lane(lane(recording(), parts.max(1)))),
+        1 => any::<bool>().prop_map(|is_known| Event::Holes(is_known.then(holes))),
         1 => (0..20_u32, any_millis(), found)
             .prop_map(|(topic, millis, found)| Event::Lookup(LookupResult { topic: TopicId(topic), at: at(millis), outcome: found })),
     ]

@@ -302,6 +302,8 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("loop-all", "loop", "all of it loops", "loop"),
     ("mark", "mark 12.184", "mark at +00:12.184", "◆"),
     ("name-mark", "", "", " name of the mark: "),
+    ("next-hole", "", "still reading the index", ""),
+    ("previous-hole", "", "still reading the index", ""),
     ("next-mark", "seek 27.000", "", ""),
     ("previous-mark", "seek 9.500", "pedestrian", ""),
     ("up", "", "", "›○ /camera/front/camera_info"),
@@ -1154,6 +1156,53 @@ fn marks_are_set_named_and_gone_to() {
         assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
         assert_eq!(last_log_line(&model), says, "{keys}");
     }
+}
+
+#[test]
+fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
+    let mut model = paused();
+    let known = |model: &mut Model, holes| model.handle(Event::Holes(holes), stamp(0));
+    assert_eq!(effects_of(&mut model, "tab"), "");
+    assert_eq!(last_log_line(&model), "still reading the index");
+    known(&mut model, None);
+    assert_eq!(effects_of(&mut model, "tab"), "");
+    let says = "holes were not looked for: too many messages, or an index that does not list all in this order";
+    assert_eq!(last_log_line(&model), says);
+    known(&mut model, Some(Vec::new()));
+    assert_eq!(effects_of(&mut model, "h"), "");
+    assert_eq!(last_log_line(&model), "no topic has a hole");
+    known(&mut model, Some(holes()));
+    let camera = "/camera/front/image_raw: no message for 0.300 s";
+    let all = "all topics: no message for 6.000 s";
+    for (keys, expected, says) in [
+        // The first topic is silent only when nothing was recorded.
+        ("tab", "seek 20.000", all),
+        ("tab", "", "no later hole"),
+        // The image has one of its own, too.
+        ("down tab", "seek 40.000", camera),
+        ("tab", "", "no later hole"),
+        ("shift+tab", "seek 20.000", all),
+        ("H", "", "no earlier hole"),
+        ("h", "seek 40.000", camera),
+    ] {
+        assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
+        assert_eq!(last_log_line(&model), says, "{keys}");
+    }
+    // A topic that has no hole goes through those of all.
+    known(&mut model, Some(holes()[1..].to_vec()));
+    assert_eq!(effects_of(&mut model, "up 0 tab"), "seek 40.000");
+    // So does a latched topic, which is not expected to have messages.
+    let mut model = paused();
+    known(&mut model, Some(holes()));
+    press(&mut model, "/ m a p enter");
+    assert_eq!(effects_of(&mut model, "tab"), "seek 20.000");
+    assert_eq!(effects_of(&mut model, "tab"), "seek 40.000");
+    let mut facts = facts();
+    facts.is_elsewhere = true;
+    let mut elsewhere = Model::new(facts, appearance(), rows(), marks(), SCREEN);
+    assert_eq!(effects_of(&mut elsewhere, "tab"), "");
+    let says = "holes are shown only where the recording is read";
+    assert_eq!(last_log_line(&elsewhere), says);
 }
 
 #[test]

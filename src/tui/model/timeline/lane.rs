@@ -24,43 +24,84 @@ impl Lane {
         rows: u16,
         is_shown: impl Fn(usize) -> bool,
     ) -> Vec<u16> {
-        let mut columns = vec![0.0; width.into()];
+        let shares = self.shares(range, width);
         let shown = self.outline.topics.iter().enumerate();
-        for (_, topic) in shown.filter(|(at, _)| is_shown(*at)) {
-            add((self.range, &topic.density), (range, &mut columns));
-        }
-        let most = columns.iter().copied().fold(0.0, f64::max);
-        columns
-            .into_iter()
-            .map(|count| level(count, most, 8 * rows))
-            .collect()
+        let shown = shown.filter(|(at, _)| is_shown(*at));
+        shares.levels(shown.map(|(_, topic)| topic.density.as_slice()), rows)
+    }
+
+    /// How densities are distributed over columns; for [`Lane::levels_of`].
+    pub(crate) fn shares(&self, range: TimeRange, width: u16) -> Shares {
+        let topics = self.outline.topics.iter();
+        let parts = topics.map(|topic| topic.density.len()).max();
+        Shares::new((self.range, parts.unwrap_or(0)), (range, width.into()))
+    }
+
+    /// The levels of one topic in a single row of columns, from 0 to 8; all 0 if the topic is not known.
+    pub(crate) fn levels_of(&self, topic: usize, shares: &Shares) -> Vec<u16> {
+        let topic = self.outline.topics.get(topic);
+        shares.levels(topic.map(|topic| topic.density.as_slice()), 1)
     }
 }
 
-/// Distributes parts of one range over columns of another: each part over all columns that it touches, by its share.
-fn add((from, parts): (TimeRange, &[f64]), (to, columns): (TimeRange, &mut [f64])) {
-    let nanos = |range: TimeRange| i128::from(range.duration().as_nanos().max(1));
-    let count = |parts: usize| i128::try_from(parts).unwrap_or(i128::MAX);
-    let (of, width) = (count(parts.len()), count(columns.len()));
-    if of == 0 || width == 0 {
-        return;
+/// Which share of each part of a density each column gets: a part goes to all columns that it touches. The same for all
+/// topics of a lane.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Shares {
+    from: (TimeRange, usize),
+    to: (TimeRange, usize),
+    /// Parts, columns and shares.
+    all: Vec<(usize, usize, f64)>,
+}
+
+impl Shares {
+    /// Of so many equal parts of a range for so many equal columns of another.
+    fn new(from: (TimeRange, usize), to: (TimeRange, usize)) -> Self {
+        let nanos = |range: TimeRange| i128::from(range.duration().as_nanos().max(1));
+        let count = |parts: usize| i128::try_from(parts).unwrap_or(i128::MAX);
+        let (of, width) = (count(from.1), count(to.1));
+        let mut all = Vec::new();
+        // Integers give exactly the columns that are touched, in units of nanoseconds / (of × width), from the first
+        // column.
+        let (part, column) = (nanos(from.0) * width, nanos(to.0) * of);
+        let lead = i128::from(from.0.start().as_nanos()) - i128::from(to.0.start().as_nanos());
+        let first = lead * of * width;
+        let parts = if width == 0 { 0 } else { from.1 };
+        for (at, index) in (0..).zip(0..parts) {
+            let start = (first + at * part).max(0);
+            let stop = (first + (at + 1) * part).min(column * width);
+            for touched in (start / column)..width {
+                let overlap = stop.min((touched + 1) * column) - start.max(touched * column);
+                if overlap <= 0 {
+                    break;
+                }
+                if let Ok(touched) = usize::try_from(touched) {
+                    all.push((index, touched, share(overlap, part)));
+                }
+            }
+        }
+        Self { from, to, all }
     }
-    // Integers give exactly the columns that are touched, in units of nanoseconds / (of × width), from the first
-    // column.
-    let (part, column) = (nanos(from) * width, nanos(to) * of);
-    let lead = i128::from(from.start().as_nanos()) - i128::from(to.start().as_nanos());
-    let first = lead * of * width;
-    for (at, sum) in (0..).zip(parts).filter(|(_, sum)| **sum > 0.0) {
-        let start = (first + at * part).max(0);
-        let stop = (first + (at + 1) * part).min(column * width);
-        for touched in (start / column)..width {
-            let overlap = stop.min((touched + 1) * column) - start.max(touched * column);
-            if overlap <= 0 {
-                break;
+
+    /// The level of each column, from 0 to 8 per row, of densities that are added up.
+    fn levels<'a>(&self, densities: impl IntoIterator<Item = &'a [f64]>, rows: u16) -> Vec<u16> {
+        let mut columns = vec![0.0; self.to.1];
+        for density in densities {
+            self.add(density, &mut columns);
+        }
+        let most = columns.iter().copied().fold(0.0, f64::max);
+        let levels = columns.into_iter();
+        levels.map(|count| level(count, most, 8 * rows)).collect()
+    }
+
+    fn add(&self, density: &[f64], columns: &mut [f64]) {
+        if density.len() == self.from.1 {
+            for (part, column, share) in &self.all {
+                columns[*column] += density[*part] * share;
             }
-            if let Ok(touched) = usize::try_from(touched) {
-                columns[touched] += sum * share(overlap, part);
-            }
+        } else if !density.is_empty() {
+            // A player elsewhere may have told of another number of parts.
+            Self::new((self.from.0, density.len()), self.to).add(density, columns);
         }
     }
 }

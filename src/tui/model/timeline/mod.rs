@@ -1,0 +1,6 @@
+//! What is drawn along the axis of time.
+
+pub(in crate::tui) mod ab_loop;
+pub(in crate::tui) mod axis;
+pub(in crate::tui) mod holes;
+pub(in crate::tui) mod lane;
