@@ -42,6 +42,8 @@ impl Column {
     ];
     /// The least width of the name when the type is shown.
     const WIDE_NAME: u16 = 28;
+    /// The least width of the lanes when the type is shown.
+    const WIDE_LANE: u16 = 24;
 
     /// How wide the name must be for this column to be shown.
     const fn min_name_width(self) -> u16 {
@@ -114,8 +116,11 @@ impl Columns {
         }
         // Whole names matter more than these columns; a topic's card has the type, too.
         let widest = WidestTexts::of(model);
+        let lanes = Column::Density.width() + room.saturating_sub(widest.muted);
+        let are_lanes_short = taken.contains(&Column::Density) && lanes < Column::WIDE_LANE;
         for column in [Column::Type, Column::Megabytes] {
-            if room < widest.name && taken.contains(&column) {
+            let is_too_wide = column == Column::Type && are_lanes_short;
+            if (room < widest.name || is_too_wide) && taken.contains(&column) {
                 taken.retain(|known| *known != column);
                 room += column.width() + 1;
             }
