@@ -65,6 +65,8 @@ impl Machine {
         let may_send = self.state() == State::Playing
             && !self.steps.is_any()
             && !self.clock.is_owed()
+            // After latched messages, which `advance` sends alone, a tick may be due.
+            && self.clock.next_tick(now).is_none_or(|tick| tick > now)
             && self.reader.pull_at_hand()
             && self.step_at(now).is_none()
             && self.message_at(now).is_some();
