@@ -224,6 +224,7 @@ impl Contents {
                 place,
                 holds: OnceLock::new(),
             });
+            contents.chunks.reserve(used.size_hint().1.unwrap_or(0));
             contents.chunks.extend(used);
         }
         contents.sort();

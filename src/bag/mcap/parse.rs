@@ -5,12 +5,13 @@
 //! in a map, and reads past the end of a map (the table is in `docs/design.md`). Here invalid UTF-8 is read with
 //! replacement characters. Bytes after the last known field are ignored, as the specification demands.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use mcap::records::{
-    Channel, ChunkHeader, ChunkIndex, DataEnd, Footer, Header, MessageHeader, MessageIndex,
-    MessageIndexEntry, Record, SchemaHeader, Statistics, op,
+    Channel, ChunkHeader, DataEnd, Footer, Header, MessageHeader, MessageIndex, MessageIndexEntry,
+    Record, SchemaHeader, Statistics, op,
 };
 
 use super::record::{Fields, Short};
@@ -176,28 +177,41 @@ pub(crate) fn message_index_entries(block: &[u8]) -> Result<Vec<MessageIndexEntr
     Ok(entries)
 }
 
+/// The body of a chunk index record. A summary has one for each chunk, so it is parsed with one allocation.
+pub(crate) struct ChunkIndexRecord<'a> {
+    pub(crate) times: (u64, u64),
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    /// The offset of the message index of each channel, by channel.
+    pub(crate) message_indexes: Box<[(u16, u64)]>,
+    /// The length of all message indexes, in bytes.
+    pub(crate) message_index_length: u64,
+    pub(crate) compression: Cow<'a, str>,
+    pub(crate) compressed: u64,
+    pub(crate) uncompressed: u64,
+}
+
 /// If a channel is repeated, the smallest offset counts.
-pub(crate) fn chunk_index(body: &[u8]) -> Result<ChunkIndex, Short> {
+pub(crate) fn chunk_index(body: &[u8]) -> Result<ChunkIndexRecord<'_>, Short> {
     let mut fields = Fields(body);
-    let (message_start_time, message_end_time) = (fields.u64()?, fields.u64()?);
-    let (chunk_start_offset, chunk_length) = (fields.u64()?, fields.u64()?);
-    let mut message_index_offsets = BTreeMap::new();
+    let times = (fields.u64()?, fields.u64()?);
+    let (offset, length) = (fields.u64()?, fields.u64()?);
     let mut map = Fields(fields.block()?);
+    let mut message_indexes = Vec::with_capacity(map.0.len() / 10);
     while !map.0.is_empty() {
-        let (channel, offset) = (map.u16()?, map.u64()?);
-        let kept = message_index_offsets.entry(channel).or_insert(offset);
-        *kept = offset.min(*kept);
+        message_indexes.push((map.u16()?, map.u64()?));
     }
-    Ok(ChunkIndex {
-        message_start_time,
-        message_end_time,
-        chunk_start_offset,
-        chunk_length,
-        message_index_offsets,
+    message_indexes.sort_unstable();
+    message_indexes.dedup_by_key(|(channel, _)| *channel);
+    Ok(ChunkIndexRecord {
+        times,
+        offset,
+        length,
+        message_indexes: message_indexes.into_boxed_slice(),
         message_index_length: fields.u64()?,
-        compression: fields.string()?,
-        compressed_size: fields.u64()?,
-        uncompressed_size: fields.u64()?,
+        compression: String::from_utf8_lossy(fields.block()?),
+        compressed: fields.u64()?,
+        uncompressed: fields.u64()?,
     })
 }
 
@@ -234,6 +248,7 @@ pub(crate) fn times(start: u64, end: u64) -> Option<TimeRange> {
 #[cfg(test)]
 mod tests {
     use mcap::parse_record;
+    use mcap::records::ChunkIndex;
 
     use super::*;
     use crate::bag::mcap::record::Records;
@@ -258,6 +273,22 @@ mod tests {
         writer.into_inner().into_inner()
     }
 
+    impl From<ChunkIndexRecord<'_>> for ChunkIndex {
+        fn from(record: ChunkIndexRecord<'_>) -> Self {
+            Self {
+                message_start_time: record.times.0,
+                message_end_time: record.times.1,
+                chunk_start_offset: record.offset,
+                chunk_length: record.length,
+                message_index_offsets: record.message_indexes.into_iter().collect(),
+                message_index_length: record.message_index_length,
+                compression: record.compression.into_owned(),
+                compressed_size: record.compressed,
+                uncompressed_size: record.uncompressed,
+            }
+        }
+    }
+
     /// Parses a record here and by crate mcap; returns whether the results are equal.
     fn is_same(opcode: u8, body: &[u8]) -> bool {
         match parse_record(opcode, body).unwrap() {
@@ -278,7 +309,9 @@ mod tests {
                     && chunk(body).is_ok_and(|it| it.header == header && it.data == &data[..])
             }
             Record::MessageIndex(it) => message_index(body) == Ok(it),
-            Record::ChunkIndex(it) => chunk_index(body) == Ok(it),
+            Record::ChunkIndex(it) => {
+                chunk_index(body).is_ok_and(|found| ChunkIndex::from(found) == it)
+            }
             Record::Statistics(it) => statistics(body) == Ok(it),
             _ => true,
         }
@@ -333,7 +366,7 @@ mod tests {
         let map = text(&[entry(1, 9), entry(1, 8)].concat());
         let body = [vec![0; 32], map, vec![0; 8 + 4 + 8 + 8]].concat();
         assert!(parse_record(op::CHUNK_INDEX, &body).is_err());
-        assert_eq!(chunk_index(&body).unwrap().message_index_offsets[&1], 8);
+        assert_eq!(*chunk_index(&body).unwrap().message_indexes, [(1, 8)]);
 
         // 17 bytes of entries: crate mcap takes a second entry from the bytes after them.
         let body = [vec![0; 2], text(&[0; 17]), vec![0; 15]].concat();

@@ -136,7 +136,7 @@ impl FileIndex {
     pub(crate) fn count_compression(&mut self, name: &str, compressed: u64) {
         self.compressed = self.compressed.saturating_add(compressed);
         let name = if name.is_empty() { "none" } else { name };
-        if self.compressions.len() < MOST_REPORTS {
+        if self.compressions.len() < MOST_REPORTS && !self.compressions.contains(name) {
             self.compressions.insert(name.to_owned());
         }
     }

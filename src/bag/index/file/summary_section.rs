@@ -21,6 +21,9 @@ const MAX_SUMMARY: u64 = 256 << 20;
 /// The footer record and the magic at the end of every finished file, in bytes.
 const TAIL: u64 = 9 + 20 + 8;
 
+/// The length of a chunk index record that lists no message index and names no compression, in bytes.
+const SHORTEST_CHUNK_INDEX: usize = FRAME + 8 * 4 + 4 + 8 + 4 + 8 * 2;
+
 /// The result of reading the end of a file.
 pub(crate) enum Summary {
     Usable(Box<Usable>),
@@ -81,14 +84,14 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
             format!("the footer puts the summary at {start}, so the file was read through");
         return Ok(unusable(tail_at, detail));
     }
-    let mut summary = source.read_to_open(start, tail_at - start)?;
     // The checksum covers the footer up to the checksum itself.
-    summary.extend_from_slice(tail.get(..FRAME + 16).unwrap_or_default());
+    let to_checksum = FRAME + 16;
+    let mut summary = source.read_to_open(start, tail_at - start + to_checksum as u64)?;
     if crc != 0 && crc32fast::hash(&summary) != crc {
         let detail = "the summary fails its checksum, so the file was read through".to_owned();
         return Ok(unusable(start, detail));
     }
-    summary.truncate(summary.len() - FRAME - 16);
+    summary.truncate(summary.len() - to_checksum);
     let mut reading = Reading {
         source,
         start,
@@ -123,6 +126,10 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn take_all(&mut self, summary: &[u8]) -> Result<(), (u64, String)> {
+        // Growing would copy the table several times.
+        self.index
+            .chunks
+            .reserve(summary.len() / SHORTEST_CHUNK_INDEX);
         let mut records = Records::new(summary);
         while let Some(record) = records.next() {
             let at = self.start + records.position() as u64;
@@ -172,7 +179,7 @@ impl Reading<'_> {
 
     fn take_chunk(&mut self, at: u64, body: &[u8]) -> Result<(), Short> {
         let record = parse::chunk_index(body)?;
-        let (offset, length) = (record.chunk_start_offset, record.chunk_length);
+        let (offset, length) = (record.offset, record.length);
         let end = offset.checked_add(length).filter(|end| *end <= self.start);
         let Some(end) = end.filter(|_| offset >= 8 && length >= FRAME as u64) else {
             let detail = format!("index puts a chunk of {length} bytes at {offset}: skipped");
@@ -180,32 +187,29 @@ impl Reading<'_> {
                 .report(self.source, at, (DamageKind::Index, detail));
             return Ok(());
         };
-        let most = most_indexes(record.uncompressed_size, record.message_index_offsets.len());
+        let listed = record.message_indexes;
+        let most = most_indexes(record.uncompressed, listed.len());
         let told = Some(record.message_index_length).filter(|length| *length <= most);
         let indexed = told.and_then(|length| end.checked_add(length));
         let indexed = indexed.filter(|indexed| *indexed <= self.start);
         self.covered.push((offset, indexed.unwrap_or(end)));
-        let times = times(record.message_start_time, record.message_end_time);
-        let message_indexes = record.message_index_offsets;
-        if !message_indexes.is_empty() {
-            let (channels, length) = (message_indexes.len(), record.message_index_length);
-            self.index.lengths.add(offset, channels, length);
+        if !listed.is_empty() {
+            let length = record.message_index_length;
+            self.index.lengths.add(offset, listed.len(), length);
         }
-        let message_indexes = message_indexes
-            .into_iter()
-            .map(|(channel, offset)| Indexed {
-                channel,
-                count: 0,
-                offset,
-            });
+        let message_indexes = listed.iter().map(|(channel, offset)| Indexed {
+            channel: *channel,
+            count: 0,
+            offset: *offset,
+        });
         self.index
-            .count_compression(&record.compression, record.compressed_size);
+            .count_compression(&record.compression, record.compressed);
         self.index.chunks.push(ChunkRef {
             storage: Storage::Chunk,
             offset,
             length,
-            times,
-            uncompressed: record.uncompressed_size,
+            times: times(record.times.0, record.times.1),
+            uncompressed: record.uncompressed,
             message_indexes: message_indexes.collect(),
         });
         Ok(())

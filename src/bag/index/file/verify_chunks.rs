@@ -1,8 +1,8 @@
 //! Verifies what an index says about chunks, and opens the chunks where it cannot be believed.
 //!
 //! The message indexes that follow a chunk give its channels and times; these are compared with the chunk index. In
-//! most files all chunks are compared; in a large file [`SAMPLE`] of them, evenly spread. All are compared as soon as
-//! one differs, or if the lengths of the message indexes do not fit the number of messages in the statistics. A chunk
+//! most files all chunks are compared; in a large file a sample ([`sample_step`]). All are compared as soon as one
+//! differs, or if the lengths of the message indexes do not fit the number of messages in the statistics. A chunk
 //! is always compared if that length does not fit the number of its channels. If two records about a chunk differ, the
 //! chunk is opened and its contents count. A chunk whose channels no record gives is opened, too, as long as opening
 //! the file stays fast. Of a remote file only those message indexes are compared that are at hand, as long as nothing
@@ -26,12 +26,24 @@ use crate::bag::open::read_at::Cost;
 use crate::bag::open::source::Source;
 use crate::time::{Time, TimeRange};
 
-/// Of how many chunks, evenly spread over the file, the message indexes are compared. Fewer if there are many channels,
-/// so that about [`MOST_READS`] message indexes are read. That takes some milliseconds.
-const SAMPLE: usize = 1024;
+/// The most chunks of a file that are all compared with its index.
+const ALL: usize = 1024;
+/// Of how many chunks at least a sample consists, in a file with more than [`ALL`].
+const SAMPLE: usize = 512;
+/// If there are many channels, the sample is smaller, so that about this many message indexes are read. That takes some
+/// milliseconds.
 const MOST_READS: usize = 4096;
 /// How many bytes are decompressed to check the times of chunks without message indexes: 4 MiB.
 const MOST_OPENED: u64 = 4 << 20;
+
+/// The distance between the chunks that are compared with the index: 1 in a file of up to [`ALL`] chunks; in a larger
+/// one [`SAMPLE`] or a few more, evenly spread, are compared.
+pub(crate) fn sample_step(chunks: usize) -> usize {
+    match chunks {
+        0..=ALL => 1,
+        _ => chunks / SAMPLE,
+    }
+}
 
 /// Corrects the index of a file wherever it is found to be wrong, and reports it.
 pub(crate) fn verify(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
@@ -52,11 +64,7 @@ pub(crate) fn verify(source: &Source, index: &mut FileIndex, opening: &Opening<'
     let step = if is_uncertain {
         1
     } else {
-        let chunks = index.chunks.len();
-        chunks
-            .div_ceil(SAMPLE)
-            .max(listed.div_ceil(MOST_READS))
-            .max(1)
+        sample_step(index.chunks.len()).max(listed.div_ceil(MOST_READS))
     };
     verify.ask(index, step);
     verify.count(index);

@@ -13,12 +13,10 @@ use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER, times};
 use crate::bag::mcap::record::FRAME;
 use crate::bag::open::source::Source;
 
-/// How many chunk headers are read, evenly spread over the file; in most files all. A thousand small reads take a
-/// millisecond. Of a remote file only those are read that are at hand.
-const SAMPLE: usize = 1024;
-
-/// What is wrong with a summary; `None` if nothing was found. In that case chunk sizes from the headers read replace
-/// those of the index, because the memory for opening a chunk is planned with them.
+/// What is wrong with a summary; `None` if nothing was found. The headers of a sample of the chunks are read, in most
+/// files of all ([`verify_chunks::sample_step`]); of a remote file only those that are at hand. A thousand small reads
+/// take a millisecond. Chunk sizes from the headers read replace those of the index, because the memory for opening a
+/// chunk is planned with them.
 pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<String> {
     let index = &mut usable.index;
     let listed = index.chunks.len();
@@ -29,7 +27,7 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
         }
     }
     let mut sizes = Vec::new();
-    let step = listed.div_ceil(SAMPLE).max(1);
+    let step = verify_chunks::sample_step(listed);
     for (i, chunk) in index.chunks.iter_mut().enumerate() {
         // A chunk that the index declares empty is always checked: otherwise its messages would never be read.
         let is_sampled = (i % step == 0 || i + 1 == listed) && is_at_hand(source, chunk);
