@@ -26,12 +26,15 @@ pub use model::layers::LookupResult;
 pub use model::layout::Size;
 pub use model::log::{LogLine, Severity};
 pub use model::parts::{Appearance, Effect, Facts, Followed, Subscribers, TopicRow};
-pub use model::theme::{Theme, ThemeName};
+pub use model::theme::color_depth::ColorDepth;
+pub use model::theme::palette::Background;
+pub use model::theme::style::{Theme, ThemeName};
 pub use model::time_format::TimeFormat;
 pub use model::timeline::ab_loop::AbLoop;
 pub use model::timeline::lane::Lane;
 pub use screen::{Screen, ScreenRequest};
 pub use terminal::Terminal;
+pub use terminal::background::ask_background;
 pub use terminal::job_control::{
     has_shell, has_usable_terminal, is_in_foreground, may_use_terminal,
 };

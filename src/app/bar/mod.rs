@@ -10,6 +10,8 @@ pub(crate) mod host;
 #[cfg(feature = "tui")]
 pub(crate) mod local_run;
 #[cfg(feature = "tui")]
+pub(crate) mod look;
+#[cfg(feature = "tui")]
 pub(crate) mod remote_lookup;
 #[cfg(feature = "tui")]
 pub(crate) mod remote_model;
@@ -21,12 +23,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Reach};
-use bagplay::cli::{Color, Exit, OutputArgs, PlayArgs, ScreenArgs};
+use bagplay::cli::{Exit, OutputArgs, PlayArgs, ScreenArgs};
 use bagplay::player::Running;
 use bagplay::tui;
 use bagplay::tui::{
-    Appearance, Config, Event, EventSink, Glyphs, LogLine, Lookup, Model, Screen, ScreenRequest,
-    Severity, Terminal, ThemeName,
+    Event, EventSink, LogLine, Lookup, Model, Screen, ScreenRequest, Severity, Terminal,
 };
 use bagplay::untrusted::Foreign;
 use bagplay::wire::WireEvent;
@@ -38,9 +39,10 @@ use super::log::{LogRecord, LogTarget};
 use super::network::mark_book::MarkBook;
 use super::signals::{Job, Jobs, PendingStop};
 use super::supervise::{Ended, Run};
-use super::{dirs, log, signals};
+use super::{log, signals};
 use host::Host;
 use local_run::LocalRun;
+use look::Look;
 
 /// How many events may wait for the screen; log lines beyond that are missing from the event log.
 const WAITING: usize = 1024;
@@ -57,7 +59,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Setup {
     args: PlayArgs,
-    appearance: Appearance,
+    look: Look,
 }
 
 /// Decides whether the bar is shown, and how: it is shown on request, or on a terminal outside of CI.
@@ -77,56 +79,8 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
     }
     Ok(Some(Setup {
         args: args.clone(),
-        appearance: appearance(ascii, output)?,
+        look: Look::of_user(ascii, output)?,
     }))
-}
-
-/// How the bar looks, by the settings of the user.
-pub(crate) fn appearance(ascii: bool, output: &OutputArgs) -> Result<Appearance, Failure> {
-    let config = config()?;
-    let background = std::env::var("COLORFGBG").ok();
-    let theme = if is_plain(output) {
-        ThemeName::None
-    } else {
-        config.theme
-    };
-    Ok(Appearance {
-        bindings: config.bindings,
-        glyphs: if ascii || config.ascii || is_plain_text() {
-            Glyphs::ASCII
-        } else {
-            Glyphs::UNICODE
-        },
-        theme: theme.theme(background.as_deref()),
-        time_format: config.time_format,
-    })
-}
-
-/// Whether the locale explicitly allows nothing but ASCII.
-fn is_plain_text() -> bool {
-    let set = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
-    locale.is_some_and(|locale| locale == "C" || locale == "POSIX")
-}
-
-/// Whether colours are off: bold and reversed text replaces them.
-fn is_plain(output: &OutputArgs) -> bool {
-    match output.color {
-        Color::Always => false,
-        Color::Never => true,
-        Color::Auto => std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
-    }
-}
-
-/// The settings in `config.toml`, if it exists.
-fn config() -> Result<Config, Failure> {
-    let Some(path) = dirs::config().map(|folder| folder.join("bagplay/config.toml")) else {
-        return Ok(Config::default());
-    };
-    match settings::read(&path)? {
-        Some(text) => Config::parse(&text, &path).or_exit(Exit::Usage),
-        None => Ok(Config::default()),
-    }
 }
 
 /// Shows the bar until the player is done; returns how the run ended.
@@ -136,14 +90,14 @@ pub(crate) fn watch<O>(
     bag: &Bag,
     reach: Reach,
     marks: &Arc<MarkBook>,
-    Setup { args, appearance }: Setup,
+    Setup { args, look }: Setup,
 ) -> Result<Ended, Failure> {
     let known = marks.list().unwrap_or_else(|error| {
         tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()
     });
     let name = bag.files().first().map(|file| file.name.last_part());
-    let model = bar_model::model(run, &args, bag, appearance, known);
+    let model = bar_model::model(run, &args, bag, look.appearance(), known);
     let mut host = LocalRun::new(run, running, bag, marks);
     let shown = show(
         &mut host,

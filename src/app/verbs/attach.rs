@@ -10,15 +10,14 @@ use anyhow::{Context, anyhow};
 use bagplay::cli::{AttachArgs, Exit, Format, OutputArgs, plural};
 use bagplay::marks::Mark;
 use bagplay::player::LeadMotion;
-use bagplay::tui::{
-    Appearance, Event, EventSink, Followed, Lookup, Subscribers, has_usable_terminal,
-};
+use bagplay::tui::{Event, EventSink, Followed, Lookup, Subscribers, has_usable_terminal};
 use bagplay::untrusted::Foreign;
 use bagplay::wire::{Attached, CallError, News, PlayerClient, RequestError, Session};
 use crossbeam_channel::{Receiver, RecvError, TryRecvError, bounded};
 
 use super::find_player::{find, join, leave};
 use crate::app::bar::attached_run::{AttachedRun, End};
+use crate::app::bar::look::Look;
 use crate::app::bar::remote_lookup::look_up;
 use crate::app::bar::{self, Shown, remote_model};
 use crate::app::failure::{Failure, OrExit};
@@ -48,9 +47,9 @@ pub(crate) fn run(
             anyhow!("there is no terminal to draw on and to read keys from; hint: play ctl");
         return Err(Failure::new(Exit::Usage, error));
     }
-    let appearance = bar::appearance(args.ascii, output)?;
+    let look = Look::of_user(args.ascii, output)?;
     let (session, changes) = join(&args.reach)?;
-    let exit = show(args, &session, &changes, appearance, log_target);
+    let exit = show(args, &session, &changes, look, log_target);
     leave(session);
     exit
 }
@@ -59,7 +58,7 @@ fn show(
     args: &AttachArgs,
     session: &Session,
     changes: &Receiver<()>,
-    appearance: Appearance,
+    look: Look,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
     let timeout = args.timeout.to_std();
@@ -75,7 +74,7 @@ fn show(
     let (mut host, mark_changes) =
         AttachedRun::new(transport.clone(), (end.clone(), done), signals);
     let recording = attached.recording();
-    let model = remote_model::model(recording, transport.status(), appearance);
+    let model = remote_model::model(recording, transport.status(), look.appearance());
     let title = if recording.name.is_empty() {
         &node
     } else {

@@ -3,7 +3,8 @@
 //! ```toml
 //! [tui]
 //! time = "utc"          # local, utc or seconds
-//! theme = "light"       # auto, dark, light or none
+//! theme = "light"       # auto, dark, light, safe, amber or none
+//! colors = "256"        # 16, 256 or truecolor
 //! ascii = true
 //!
 //! [keys]
@@ -19,7 +20,8 @@ use toml::Spanned;
 
 use super::bindings::{Action, Bindings, rows};
 use super::key::Keys;
-use crate::tui::model::theme::ThemeName;
+use crate::tui::model::theme::color_depth::ColorDepth;
+use crate::tui::model::theme::style::ThemeName;
 use crate::tui::model::time_format::TimeFormat;
 use crate::untrusted::Foreign;
 
@@ -34,6 +36,8 @@ pub struct Config {
     pub ascii: bool,
     /// The colours.
     pub theme: ThemeName,
+    /// How many colours the terminal shows; `None`: what its environment says.
+    pub colors: Option<ColorDepth>,
 }
 
 /// A file that cannot be used.
@@ -57,6 +61,7 @@ struct ConfigFile {
 struct TuiSection {
     time: TimeFormat,
     theme: ThemeName,
+    colors: Option<ColorDepth>,
     ascii: bool,
 }
 
@@ -110,6 +115,7 @@ impl Config {
             time_format: file.tui.time,
             ascii: file.tui.ascii,
             theme: file.tui.theme,
+            colors: file.tui.colors,
         })
     }
 }

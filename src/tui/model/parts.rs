@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use super::glyphs::Glyphs;
-use super::theme::Theme;
+use super::theme::style::Theme;
 use super::time_format::TimeFormat;
 use super::timeline::axis::Axis;
 use crate::bag::{Topic, TopicId};

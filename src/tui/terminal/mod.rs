@@ -4,6 +4,7 @@
 //! process is stopped by ctrl-Z, and by [`restore_for_good`](writer::restore_for_good) before an exit from another
 //! thread.
 
+pub(super) mod background;
 pub(super) mod job_control;
 pub(super) mod writer;
 

@@ -11,6 +11,7 @@ use crate::decode::{Decoded, MessageAt, PayloadFormat};
 use crate::ros::Qos;
 use crate::time::{Ros, Time};
 use crate::tui::model::layers::Card;
+use crate::tui::model::timeline::lane::LaneColumn;
 use crate::tui::model::{Model, time_format};
 
 pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay<'static>> {
@@ -100,22 +101,21 @@ fn topic_lines(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> 
 /// The density of the topic's messages; for a latched topic a line after the first message, as the last one stays
 /// valid.
 fn density_line(model: &Model, card: &Card, is_latched: bool, width: u16) -> Option<Line<'static>> {
-    let glyphs = &model.appearance.glyphs;
+    let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let lane = model.overview.as_ref()?;
     let mut is_latched_before = false;
-    let levels = lane.levels(lane.range, width, 1, |topic| topic == card.topic.index());
-    let glyph = |level: u16| {
-        is_latched_before |= is_latched && level > 0;
-        match level {
+    let columns = lane.columns_of(card.topic.index(), &lane.shares(lane.range, width));
+    let column = |column: LaneColumn| {
+        is_latched_before |= is_latched && column.level > 0;
+        let glyph = match column.level {
             0 if is_latched_before => glyphs.bar,
             level => glyphs.levels[usize::from(level.min(8))],
-        }
+        };
+        Span::styled(glyph, theme.density(column.density))
     };
-    let density: String = levels.into_iter().map(glyph).collect();
-    Some(Line::from(vec![
-        Span::styled(format!(" {:<14}", "lies at"), model.appearance.theme.title),
-        Span::styled(density, model.appearance.theme.lane),
-    ]))
+    let title = Span::styled(format!(" {:<14}", "density"), theme.title);
+    let columns = columns.into_iter().map(column);
+    Some(std::iter::once(title).chain(columns).collect())
 }
 
 /// The recorded profiles, each once, with the number of publishers.
@@ -175,7 +175,7 @@ fn decoded_lines(model: &Model, decoded: &Decoded) -> Vec<Line<'static>> {
     if let Some(problem) = &decoded.problem {
         lines.push(Line::from(Span::styled(
             format!("   {problem}"),
-            theme.held,
+            theme.warning,
         )));
     }
     for line in &decoded.lines {

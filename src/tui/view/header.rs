@@ -198,12 +198,14 @@ fn clock_parts(model: &Model) -> Vec<Part> {
         let style = if total == 0 { theme.dim } else { Style::new() };
         parts.push(Part::new(5, format!("{total} subscriber{s}"), style));
     }
-    let count = |rank, count: u64, what: &str| {
-        (count > 0).then(|| Part::new(rank, format!("{count} {what}"), theme.error))
+    let count = |rank, count: u64, what: &str, style| {
+        (count > 0).then(|| Part::new(rank, format!("{count} {what}"), style))
     };
     if let Some(status) = model.status {
-        parts.extend(count(7, status.late, "late"));
-        parts.extend(count(3, status.damaged, "damaged"));
+        let sent = model.counts.iter().map(|counts| counts.sent).sum();
+        let late = words::late_style(theme, status.late, sent);
+        parts.extend(count(7, status.late, "late", late));
+        parts.extend(count(3, status.damaged, "damaged", theme.damage));
     }
     parts
 }

@@ -35,7 +35,7 @@ fn shown<'a>(model: &Model, (line, times): &'a (log::LogLine, u32)) -> Line<'a> 
     let (label, style) = match line.severity {
         Severity::Debug => ("", theme.dim),
         Severity::Info => ("", Style::new()),
-        Severity::Warning => ("warning: ", theme.held),
+        Severity::Warning => ("warning: ", theme.warning),
         Severity::Error => ("error: ", theme.error),
     };
     let mut spans = vec![

@@ -10,7 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;
 use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::timeline::axis::Axis;
-use crate::tui::model::timeline::lane::Lane;
+use crate::tui::model::timeline::lane::{Lane, LaneColumn};
 
 pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     if layout.overview.height > 0 {
@@ -49,14 +49,14 @@ fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &
             *is_shown = true;
         }
     }
-    let levels = lane.levels(axis.range, axis.width, place.height, |topic| shown[topic]);
+    let columns = lane.columns(axis.range, axis.width, place.height, |topic| shown[topic]);
     let head = axis.column(model.playhead());
-    for (column, level) in (axis.left..).zip(levels) {
+    for (column, LaneColumn { level, density }) in (axis.left..).zip(columns) {
         for row in 0..place.height {
             let below = 8 * (place.height - 1 - row);
             let glyph = glyphs.levels[usize::from(level.saturating_sub(below).min(8))];
             let cell = &mut out[(column, place.y + row)];
-            cell.set_symbol(glyph).set_style(theme.lane);
+            cell.set_symbol(glyph).set_style(theme.density(density));
             if head == Some(column) {
                 cell.set_style(theme.accent);
                 if level <= below {

@@ -42,12 +42,12 @@ pub(super) fn draw(
         return;
     };
     let head = axis.column(model.playhead());
-    let levels = lane.levels_of(row.id.index(), shares);
-    for (column, level) in (axis.left..axis.left + axis.width).zip(levels) {
+    let shown = lane.columns_of(row.id.index(), shares);
+    for (column, shown) in (axis.left..axis.left + axis.width).zip(shown) {
         let cell = &mut out[(column, y)];
-        cell.set_symbol(glyphs.levels[usize::from(level.min(8))]);
-        cell.set_style(theme.lane.patch(style));
-        if head == Some(column) && level == 0 {
+        cell.set_symbol(glyphs.levels[usize::from(shown.level.min(8))]);
+        cell.set_style(theme.density(shown.density).patch(style));
+        if head == Some(column) && shown.level == 0 {
             cell.set_symbol(if glyphs.is_ascii { ":" } else { "┊" });
         }
     }

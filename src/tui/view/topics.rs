@@ -109,7 +109,7 @@ fn draw_row(
     let (dot, dot_style) = if row.left_out.is_some() {
         (glyphs.left_out, theme.dim)
     } else if row.is_muted {
-        (glyphs.muted, theme.held)
+        (glyphs.muted, theme.dim)
     } else if model.is_in_hole(row.id) {
         (glyphs.hole, theme.hole)
     } else if is_active {
@@ -161,7 +161,7 @@ fn draw_row(
     for (column, at, width) in &columns.others {
         let text = value(model, row, *column, rate, counts, (*width).into());
         let style = if *column == Column::Late && counts.late > 0 {
-            theme.error.patch(style)
+            words::late_style(theme, counts.late, counts.sent).patch(style)
         } else {
             style
         };

@@ -9,8 +9,18 @@ use crate::player::{Gate, LeadMotion, Pace, State};
 use crate::time::Speed;
 use crate::tui::model::Model;
 use crate::tui::model::parts::Followed;
+use crate::tui::model::theme::style::Theme;
 
 /// The state of playback: a glyph, words, and their style.
+/// The style of a number of late messages of `sent`: one in a hundred is a warning.
+pub(super) fn late_style(theme: &Theme, late: u64, sent: u64) -> Style {
+    if late.saturating_mul(100) >= sent.max(1) {
+        theme.warning
+    } else {
+        theme.dim
+    }
+}
+
 pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
     let (glyphs, theme) = (&model.appearance.glyphs, &model.appearance.theme);
     let is_reverse = model.is_reverse();
@@ -19,14 +29,14 @@ pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
     }
     match model.state() {
         State::Playing if is_held_by_clock(model) => {
-            (glyphs.paused, "CLOCK STANDS".into(), theme.held)
+            (glyphs.paused, "CLOCK STANDS".into(), theme.warning)
         }
         State::Playing if is_reverse => (glyphs.reverse, "REVERSE".into(), theme.playing),
         State::Playing => (glyphs.playing, "PLAYING".into(), theme.playing),
         State::Paused => (glyphs.paused, "PAUSED".into(), theme.paused),
-        State::Starved => (glyphs.waiting, starved(model), theme.held),
-        State::Gated => (glyphs.waiting, gated(model), theme.held),
-        State::Stalled => (glyphs.waiting, "STALLED".into(), theme.held),
+        State::Starved => (glyphs.waiting, starved(model), theme.warning),
+        State::Gated => (glyphs.waiting, gated(model), theme.warning),
+        State::Stalled => (glyphs.waiting, "STALLED".into(), theme.warning),
         State::Ended if is_reverse => (glyphs.ended, "AT THE START".into(), theme.paused),
         State::Ended => (glyphs.ended, "AT THE END".into(), theme.paused),
         State::Stopped => (glyphs.ended, "STOPPED".into(), theme.paused),

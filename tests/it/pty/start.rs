@@ -3,14 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::pty::terminal_session::{
-    BACKSPACE, ENTER, ESC, Frame, TerminalCommand, demo, play, play_bag, play_demo, until,
+    BACKSPACE, DARK_BACKGROUND, ENTER, ESC, Frame, NO_BACKGROUND, TerminalCommand, demo, has, play,
+    play_bag, play_demo, until,
 };
 
 const ALTERNATE: &[u8] = b"\x1b[?1049h";
-
-fn has(bytes: &[u8], what: &[u8]) -> bool {
-    bytes.windows(what.len()).any(|part| part == what)
-}
 
 /// A short run without a network, started by a shell script in which `"$0" "$@"` is the command.
 fn short(script: &str, args: &[&str]) -> TerminalCommand {
@@ -168,7 +165,8 @@ fn no_color_leaves_bold_and_reversed_text_only() {
         session.wait_for("the lane", |frame| frame.has("█"));
         assert_eq!(
             session.inspect_screen(styles_in_use),
-            (is_coloured, true, true),
+            // A selected row is reversed only if it cannot have a background.
+            (is_coloured, true, !is_coloured),
             "{args:?} {env:?}"
         );
         session.keys("5l?");
@@ -178,6 +176,41 @@ fn no_color_leaves_bold_and_reversed_text_only() {
         let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
         assert_eq!(sets_a_colour(&bytes), is_coloured, "{bytes:?}");
     }
+}
+
+#[test]
+fn the_theme_follows_the_background_of_the_terminal() {
+    let light = "\x1b]11;rgb:ffff/ffff/e7e7\x07";
+    // In true colour, with this setting, answer and variable.
+    let playhead = |theme: &str, answer, variable: &str| {
+        let session = play_demo(&["--start-paused", "--wire", "null"])
+            .config(format!("[tui]\ntheme = \"{theme}\""))
+            .background(answer)
+            .env("COLORFGBG", variable)
+            .env("COLORTERM", "truecolor")
+            .run();
+        let row = session.wait_for("the bar", |frame| frame.shows("├●")).bar();
+        session.inspect_screen(|screen| screen.cell(row, 1).map(vt100::Cell::fgcolor))
+    };
+    let dark = playhead("dark", light, "0;15");
+    let bright = playhead("light", DARK_BACKGROUND, "15;0");
+    assert_ne!(dark, bright);
+    for (answer, variable, expected) in [
+        (DARK_BACKGROUND, "", dark),
+        (light, "", bright),
+        // The terminal knows better than a variable that another one may have set.
+        (light, "15;0", bright),
+        (NO_BACKGROUND, "0;15", bright),
+        (NO_BACKGROUND, "", dark),
+    ] {
+        assert_eq!(
+            playhead("auto", answer, variable),
+            expected,
+            "{answer:?} {variable}"
+        );
+    }
+    let rgb = |colour| matches!(colour, Some(vt100::Color::Rgb(..)));
+    assert!(rgb(dark) && rgb(playhead("amber", light, "")));
 }
 
 /// Whether a sequence sets a colour other than the default.

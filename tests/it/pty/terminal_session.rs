@@ -67,7 +67,18 @@ pub(crate) struct TerminalCommand {
     home: tempfile::TempDir,
     size: (u16, u16),
     endpoint: Option<String>,
+    /// What the terminal answers to a question for its background.
+    background: &'static str,
 }
+
+/// What a terminal with a dark background answers to a question for it; and one that knows no such question.
+pub(crate) const DARK_BACKGROUND: &str = "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\";
+pub(crate) const NO_BACKGROUND: &str = "";
+
+/// The questions for the background, and for the kind of terminal, which every terminal answers.
+const BACKGROUND_QUERY: &[u8] = b"\x1b]11;?";
+const KIND_QUERY: &[u8] = b"\x1b[c";
+const KIND: &str = "\x1b[?62;22c";
 
 /// `play` with these arguments.
 pub(crate) fn play(args: &[&str]) -> TerminalCommand {
@@ -96,7 +107,14 @@ impl TerminalCommand {
         let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(home.path());
-        for name in ["CI", "NO_COLOR", "COLORFGBG", "RUST_LOG", "ROS_DOMAIN_ID"] {
+        for name in [
+            "CI",
+            "COLORFGBG",
+            "COLORTERM",
+            "NO_COLOR",
+            "ROS_DOMAIN_ID",
+            "RUST_LOG",
+        ] {
             command.env_remove(name);
         }
         command.env("HOME", home.path());
@@ -109,6 +127,7 @@ impl TerminalCommand {
             home,
             size: (120, 30),
             endpoint: None,
+            background: DARK_BACKGROUND,
         }
     }
 
@@ -127,6 +146,12 @@ impl TerminalCommand {
         self
     }
 
+    /// On a terminal that answers this to a question for its background.
+    pub(crate) fn background(mut self, answer: &'static str) -> Self {
+        self.background = answer;
+        self
+    }
+
     /// With this `config.toml`.
     pub(crate) fn config(self, text: impl AsRef<[u8]>) -> Self {
         let folder = self.home.path().join("config/bagplay");
@@ -141,17 +166,33 @@ impl TerminalCommand {
         let (columns, rows) = self.size;
         let output = Arc::new(Output::new(columns, rows));
         let mut out = pair.master.try_clone_reader().unwrap();
-        let shared = Arc::clone(&output);
+        let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let (shared, keyboard) = (Arc::clone(&output), Arc::clone(&writer));
+        let background = self.background;
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 8192];
+            let mut asked: Vec<u8> = Vec::new();
             while let Ok(read @ 1..) = out.read(&mut buffer) {
                 shared.append(&buffer[..read]);
+                if asked.len() < 256 {
+                    asked.extend_from_slice(&buffer[..read]);
+                }
+                if has(&asked, KIND_QUERY) {
+                    let background = Some(background).filter(|_| has(&asked, BACKGROUND_QUERY));
+                    let answer = format!("{}{KIND}", background.unwrap_or_default());
+                    keyboard
+                        .lock()
+                        .unwrap()
+                        .write_all(answer.as_bytes())
+                        .unwrap();
+                    asked.clear();
+                }
             }
             shared.end();
         });
         let child = pair.slave.spawn_command(self.command).unwrap();
         TerminalSession {
-            writer: pair.master.take_writer().unwrap(),
+            writer,
             child,
             master: pair.master,
             slave: Some(pair.slave),
@@ -163,6 +204,10 @@ impl TerminalCommand {
             endpoint: self.endpoint,
         }
     }
+}
+
+pub(crate) fn has(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 fn size((cols, rows): (u16, u16)) -> PtySize {
@@ -331,7 +376,7 @@ impl Screen {
 pub(crate) struct TerminalSession {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
-    writer: Box<dyn Write + Send>,
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
     slave: Option<Box<dyn SlavePty + Send>>,
     output: Arc<Output>,
     reader: Option<std::thread::JoinHandle<()>>,
@@ -345,8 +390,9 @@ impl TerminalSession {
     /// Presses keys, as their bytes.
     pub(crate) fn keys(&mut self, keys: &str) {
         drop(self.output.newest());
-        self.writer.write_all(keys.as_bytes()).unwrap();
-        self.writer.flush().unwrap();
+        let mut writer = self.writer.lock().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
     }
 
     fn mouse(&mut self, button: u8, column: u16, row: u16, end: char) {

@@ -7,8 +7,9 @@ use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
-    Action, Appearance, Bindings, Effect, Event, Facts, Gesture, Glyphs, Lane, LogLine, Model,
-    Mouse, Severity, Size, Subscribers, Theme, ThemeName, TimeFormat, TopicRow, draw,
+    Action, Appearance, Background, Bindings, ColorDepth, Effect, Event, Facts, Gesture, Glyphs,
+    Lane, LogLine, Model, Mouse, Severity, Size, Subscribers, Theme, ThemeName, TimeFormat,
+    TopicRow, draw,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -210,12 +211,17 @@ pub(crate) fn marks() -> Vec<Mark> {
     .collect()
 }
 
+/// A theme on a dark background.
+pub(crate) fn theme(name: ThemeName, depth: ColorDepth) -> Theme {
+    name.theme(Background::Dark, depth)
+}
+
 /// Dark, in Unicode, local times.
 pub(crate) fn appearance() -> Appearance {
     Appearance {
         bindings: Bindings::default(),
         glyphs: Glyphs::UNICODE,
-        theme: ThemeName::Dark.theme(None),
+        theme: theme(ThemeName::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
     }
 }

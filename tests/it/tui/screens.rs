@@ -8,8 +8,8 @@ use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    Event, Followed, Gesture, Keys, LookupResult, Model, Size, Subscribers, Theme, ThemeName,
-    TimeFormat,
+    ColorDepth, Event, Followed, Gesture, Keys, LookupResult, Model, Size, Subscribers, Theme,
+    ThemeName, TimeFormat,
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
@@ -18,12 +18,14 @@ use ratatui::style::{Color, Modifier, Style};
 use super::demo_model::*;
 
 /// Sizes from large to small.
-const SIZES: [(u16, u16); 12] = [
+const SIZES: [(u16, u16); 14] = [
     (200, 50),
     (140, 40),
+    (120, 40),
     (100, 30),
     (80, 24),
     (60, 15),
+    (40, 12),
     (40, 8),
     (30, 5),
     (20, 4),
@@ -753,12 +755,17 @@ fn styled(theme: Theme) -> String {
 
 #[test]
 fn styles_on_a_dark_background() {
-    assert_snapshot!(styled(ThemeName::Dark.theme(None)));
+    assert_snapshot!(styled(theme(ThemeName::Dark, ColorDepth::True)));
 }
 
 #[test]
 fn styles_on_a_light_background() {
-    assert_snapshot!(styled(ThemeName::Light.theme(None)));
+    assert_snapshot!(styled(theme(ThemeName::Light, ColorDepth::True)));
+}
+
+#[test]
+fn styles_with_sixteen_colours() {
+    assert_snapshot!(styled(theme(ThemeName::Dark, ColorDepth::Sixteen)));
 }
 
 #[test]
@@ -768,8 +775,8 @@ fn styles_without_colours() {
 
 #[test]
 fn colour_is_never_the_only_sign() {
-    let dark = colourful(ThemeName::Dark.theme(None));
-    let themes = [Theme::PLAIN, ThemeName::Light.theme(None)];
+    let dark = colourful(theme(ThemeName::Dark, ColorDepth::True));
+    let themes = [Theme::PLAIN, theme(ThemeName::Light, ColorDepth::True)];
     for other in themes.map(colourful) {
         for ((title, coloured), (_, other)) in dark.iter().zip(other) {
             for (width, height) in SIZES {

@@ -1,4 +1,7 @@
 //! [`Lane`]: message density, drawn as one level per column; gaps stay empty.
+//!
+//! The lane of one topic is measured by the topic's own median: a steady topic has the level [`USUAL`] in every column,
+//! whatever its rate.
 
 use crate::bag::Outline;
 use crate::time::TimeRange;
@@ -14,33 +17,59 @@ pub struct Lane {
     pub is_whole: bool,
 }
 
+/// The level of a column with the median number of messages, in the lane of a topic.
+const USUAL: u16 = 5;
+
+/// The density of a column against the median of those that have messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Density {
+    /// Less than half of it.
+    Low,
+    /// About the median.
+    Usual,
+    /// More than one and a half times.
+    High,
+}
+
+/// A column of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaneColumn {
+    /// From 0 (no message, or none known) to 8 per row.
+    pub(crate) level: u16,
+    pub(crate) density: Density,
+}
+
 impl Lane {
-    /// The level of each of `width` columns over `range`, from 0 (no message, or none known) to 8 per row, of the
-    /// topics that `is_shown` accepts.
-    pub fn levels(
+    /// Each of `width` columns over `range`, of the topics that `is_shown` accepts. The densest column is the highest.
+    pub(crate) fn columns(
         &self,
         range: TimeRange,
         width: u16,
         rows: u16,
         is_shown: impl Fn(usize) -> bool,
-    ) -> Vec<u16> {
+    ) -> Vec<LaneColumn> {
         let shares = self.shares(range, width);
         let shown = self.outline.topics.iter().enumerate();
         let shown = shown.filter(|(at, _)| is_shown(*at));
-        shares.levels(shown.map(|(_, topic)| topic.density.as_slice()), rows)
+        let counts = shares.counts(shown.map(|(_, topic)| topic.density.as_slice()));
+        let most = counts.iter().copied().fold(0.0, f64::max);
+        columns(&counts, |count, _| level(count / most, 8 * rows))
     }
 
-    /// How densities are distributed over columns; for [`Lane::levels_of`].
+    /// How densities are distributed over columns; for [`Lane::columns_of`].
     pub(crate) fn shares(&self, range: TimeRange, width: u16) -> Shares {
         let topics = self.outline.topics.iter();
         let parts = topics.map(|topic| topic.density.len()).max();
         Shares::new((self.range, parts.unwrap_or(0)), (range, width.into()))
     }
 
-    /// The levels of one topic in a single row of columns, from 0 to 8; all 0 if the topic is not known.
-    pub(crate) fn levels_of(&self, topic: usize, shares: &Shares) -> Vec<u16> {
+    /// The columns of one topic in a single row; all empty if the topic is not known.
+    pub(crate) fn columns_of(&self, topic: usize, shares: &Shares) -> Vec<LaneColumn> {
         let topic = self.outline.topics.get(topic);
-        shares.levels(topic.map(|topic| topic.density.as_slice()), 1)
+        let counts = shares.counts(topic.map(|topic| topic.density.as_slice()));
+        // Of twice the median and more, the differences are not shown.
+        let highest = f64::from(8 * 8) / f64::from(USUAL * USUAL);
+        columns(&counts, |count, median| level(count / median / highest, 8))
     }
 }
 
@@ -83,15 +112,13 @@ impl Shares {
         Self { from, to, all }
     }
 
-    /// The level of each column, from 0 to 8 per row, of densities that are added up.
-    fn levels<'a>(&self, densities: impl IntoIterator<Item = &'a [f64]>, rows: u16) -> Vec<u16> {
+    /// The number of messages in each column, of densities that are added up.
+    fn counts<'a>(&self, densities: impl IntoIterator<Item = &'a [f64]>) -> Vec<f64> {
         let mut columns = vec![0.0; self.to.1];
         for density in densities {
             self.add(density, &mut columns);
         }
-        let most = columns.iter().copied().fold(0.0, f64::max);
-        let levels = columns.into_iter();
-        levels.map(|count| level(count, most, 8 * rows)).collect()
+        columns
     }
 
     fn add(&self, density: &[f64], columns: &mut [f64]) {
@@ -111,18 +138,51 @@ fn share(overlap: i128, of: i128) -> f64 {
     overlap as f64 / of as f64
 }
 
-/// The square root keeps low levels visible beside bursts. A column with any message has a level.
-fn level(count: f64, most: f64, highest: u16) -> u16 {
-    if count <= 0.0 || most <= 0.0 {
-        return 0;
+/// Columns of these numbers of messages; `level` gets a number and the median.
+fn columns(counts: &[f64], level: impl Fn(f64, f64) -> u16) -> Vec<LaneColumn> {
+    let mut used: Vec<f64> = counts
+        .iter()
+        .copied()
+        .filter(|count| *count > 0.0)
+        .collect();
+    let middle = used.len() / 2;
+    let median = match used.len() {
+        0 => 0.0,
+        _ => *used.select_nth_unstable_by(middle, f64::total_cmp).1,
+    };
+    let column = |count: &f64| LaneColumn {
+        level: if *count > 0.0 {
+            level(*count, median)
+        } else {
+            0
+        },
+        density: density(*count, median),
+    };
+    counts.iter().map(column).collect()
+}
+
+/// Columns of a topic with few messages differ by one although its rate is steady.
+fn density(count: f64, median: f64) -> Density {
+    if count < median / 2.0 && median - count > 1.0 {
+        Density::Low
+    } else if count > median * 1.5 && count - median > 1.0 {
+        Density::High
+    } else {
+        Density::Usual
     }
-    let height = (count / most).sqrt() * f64::from(highest);
+}
+
+/// The level of a column with this share of the messages of the highest column. The square root keeps low levels
+/// visible beside bursts. A column with any message has a level.
+fn level(share: f64, highest: u16) -> u16 {
+    let height = share.clamp(0.0, 1.0).sqrt() * f64::from(highest);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "it is not above the highest"
     )]
-    let level = height.ceil() as u16;
+    // Rounding errors do not count as a level.
+    let level = (height - 1e-9).ceil() as u16;
     level.clamp(1, highest.max(1))
 }
 
@@ -144,7 +204,8 @@ mod tests {
             },
             is_whole: true,
         };
-        lane.levels(lane.range, width, 1, |topic| topic == 0)
+        let columns = lane.columns(lane.range, width, 1, |topic| topic == 0);
+        columns.iter().map(|column| column.level).collect()
     }
 
     #[test]
@@ -178,11 +239,9 @@ mod tests {
             (700, 701, [0, 0, 0, 0]),
             (0, 100, [0, 0, 0, 0]),
         ] {
-            assert_eq!(
-                lane.levels(range(from, to), 4, 1, |_| true),
-                levels,
-                "{from} to {to}"
-            );
+            let columns = lane.columns(range(from, to), 4, 1, |_| true);
+            let found: Vec<u16> = columns.iter().map(|column| column.level).collect();
+            assert_eq!(found, levels, "{from} to {to}");
         }
     }
 
@@ -190,5 +249,48 @@ mod tests {
     fn parts_are_combined_into_fewer_columns_and_spread_over_more() {
         assert_eq!(levels(&[1.0, 1.0, 0.0, 0.0, 8.0, 8.0], 3), [3, 0, 8]);
         assert_eq!(levels(&[1.0, 0.0, 1.0], 6), [8, 8, 0, 0, 8, 8]);
+    }
+
+    #[test]
+    fn a_lane_of_a_topic_is_measured_by_its_own_median() {
+        use Density::{High, Low, Usual};
+        let columns = |density: &[f64]| {
+            let topic = TopicOutline {
+                density: density.to_vec(),
+                bytes: None,
+            };
+            let lane = Lane {
+                range: TimeRange::ALL,
+                outline: Outline {
+                    topics: vec![topic],
+                },
+                is_whole: true,
+            };
+            let width = u16::try_from(density.len()).unwrap();
+            let columns = lane.columns_of(0, &lane.shares(lane.range, width));
+            let column = |column: &LaneColumn| (column.level, column.density);
+            columns.iter().map(column).collect::<Vec<_>>()
+        };
+        // Whatever its rate, a steady topic has the same level.
+        for count in [1.0, 3.0, 1000.0] {
+            assert_eq!(columns(&[count; 3]), [(5, Usual); 3]);
+        }
+        assert_eq!(
+            columns(&[10.0, 10.0, 0.0, 2.0, 10.0, 30.0, 16.0]),
+            [
+                (5, Usual),
+                (5, Usual),
+                (0, Low),
+                (3, Low),
+                (5, Usual),
+                (8, High),
+                (7, High)
+            ]
+        );
+        // With about one message in a column, one more or less is chance.
+        assert_eq!(
+            columns(&[1.0, 2.0, 1.0, 0.0]),
+            [(5, Usual), (8, Usual), (5, Usual), (0, Usual)]
+        );
     }
 }
