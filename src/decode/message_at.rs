@@ -2,6 +2,7 @@
 
 use super::decoded::{Decoded, Limits};
 use super::decoder::Decoder;
+use super::field::HeaderStamp;
 use crate::bag::{Bag, Direction, Selection, StartAt, TopicId};
 use crate::time::{Ros, Time};
 
@@ -27,6 +28,8 @@ pub enum MessageAt {
         log_time: Time<Ros>,
         /// When it was sent.
         publish_time: Time<Ros>,
+        /// The stamp of its header; `None` if its type has none, or if it is not known.
+        header_stamp: Option<Time<Ros>>,
         /// How many bytes it has.
         bytes: usize,
         /// Its contents.
@@ -39,13 +42,20 @@ pub enum MessageAt {
 pub struct MessageFinder {
     bag: Bag,
     /// What is known about the topic of the last message.
-    decoder: Option<(TopicId, Decoder)>,
+    known: Option<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    topic: TopicId,
+    decoder: Decoder,
+    stamp: Option<HeaderStamp>,
 }
 
 impl MessageFinder {
     /// A finder of the messages of `bag`.
     pub fn new(bag: Bag) -> Self {
-        Self { bag, decoder: None }
+        Self { bag, known: None }
     }
 
     /// The last message of a topic at or before a time. It is read from the recording, which may take long: `is_wanted`
@@ -63,16 +73,21 @@ impl MessageFinder {
             Some(Err(damage)) => return MessageAt::Damaged(damage.to_string()),
             Some(Ok(message)) => message,
         };
-        if self.decoder.as_ref().is_none_or(|(of, _)| *of != topic) {
-            let known = self.bag.topics().get(topic.index());
-            self.decoder = known.map(|known| (topic, Decoder::new(known)));
+        if self.known.as_ref().is_none_or(|known| known.topic != topic) {
+            let found = self.bag.topics().get(topic.index());
+            self.known = found.map(|found| Known {
+                topic,
+                decoder: Decoder::new(found),
+                stamp: found.schema.as_ref().and_then(HeaderStamp::of),
+            });
         }
-        let Some((_, decoder)) = &self.decoder else {
+        let Some(Known { decoder, stamp, .. }) = &self.known else {
             return MessageAt::NoMessage;
         };
         MessageAt::Message {
             log_time: message.log_time,
             publish_time: message.publish_time,
+            header_stamp: stamp.and_then(|stamp| stamp.read(&message.payload)),
             bytes: message.payload.len(),
             decoded: decoder.decode(&message.payload, LIMITS),
         }

@@ -1,9 +1,9 @@
-//! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities and holes from the index, and
-//! the message of a topic at or before a time.
+//! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities and holes from the index, the
+//! message of a topic at or before a time, and the values of watched fields.
 //!
 //! Of each kind only the newest request is answered, and the read for an older one is cancelled. A message is read
-//! before a density continues. When the lookup is dropped, no new read begins. The thread is not joined: it owns
-//! nothing that needs cleaning up, and reading a chunk may take long.
+//! before watched values, and these before a density continues. When the lookup is dropped, no new read begins. The
+//! thread is not joined: it owns nothing that needs cleaning up, and reading a chunk may take long.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +18,9 @@ use crate::decode::{MessageAt, MessageFinder};
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::layers::LookupResult;
 use crate::tui::model::timeline::lane::Lane;
+use crate::tui::model::watch::WatchedValues;
+use crate::tui::watch::pin::Pin;
+use crate::tui::watch::reader;
 
 /// The most parts of a density: more than screens have columns.
 const MAX_PARTS: usize = 480;
@@ -31,7 +34,7 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// What the screen asks for. Of each kind only the newest request matters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LookupRequest {
     /// The density of a range; answered by [`Event::Lane`], several times while it becomes known.
     Outline(TimeRange),
@@ -39,6 +42,8 @@ pub enum LookupRequest {
     Message(TopicId, Time<Ros>),
     /// The holes of the recording; answered by [`Event::Holes`], but not by a player elsewhere.
     Holes,
+    /// The values of watched fields over a range; answered by [`Event::Watched`], but not by a player elsewhere.
+    Watch(Vec<Pin>, TimeRange),
 }
 
 /// Sends requests; the answers come as events.
@@ -81,6 +86,11 @@ impl Lookup {
         self.send(LookupRequest::Message(topic, at));
     }
 
+    /// Requests the values of watched fields over a range.
+    pub fn watch(&self, pins: Vec<Pin>, range: TimeRange) {
+        self.send(LookupRequest::Watch(pins, range));
+    }
+
     fn send(&self, request: LookupRequest) {
         // A thread that has panicked has printed its message.
         let _ = self.requests.send(request);
@@ -97,6 +107,7 @@ struct PendingRequests<'a> {
     message: Option<(TopicId, Time<Ros>)>,
     /// Whether the holes were requested.
     holes: bool,
+    watch: Option<(Vec<Pin>, TimeRange)>,
     is_over: bool,
 }
 
@@ -110,11 +121,12 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         outline: None,
         message: None,
         holes: false,
+        watch: None,
         is_over: false,
     };
     while let Ok(request) = requests.recv() {
         pending.add(request);
-        while pending.answer_messages() && (pending.outline() || pending.holes()) {}
+        while pending.answer_urgent() && (pending.outline() || pending.holes()) {}
     }
 }
 
@@ -124,6 +136,7 @@ impl PendingRequests<'_> {
             LookupRequest::Outline(range) => self.outline = Some(range),
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
             LookupRequest::Holes => self.holes = true,
+            LookupRequest::Watch(pins, range) => self.watch = Some((pins, range)),
         }
     }
 
@@ -165,6 +178,26 @@ impl PendingRequests<'_> {
         !self.is_over
     }
 
+    /// Takes new requests and answers those for messages and watched values; false if the lookup was dropped.
+    fn answer_urgent(&mut self) -> bool {
+        while self.answer_messages()
+            && let Some((pins, range)) = self.watch.take()
+        {
+            let bag = self.bag;
+            let mut is_wanted = || self.answer_messages() && self.watch.is_none();
+            let read = || reader::read(bag, &pins, range, &mut is_wanted);
+            let series = catch_unwind(AssertUnwindSafe(read)).unwrap_or_default();
+            if let Some(series) = series {
+                (self.sink)(Event::Watched(WatchedValues {
+                    pins,
+                    range,
+                    series,
+                }));
+            }
+        }
+        !self.is_over
+    }
+
     /// Finds the holes if they were requested, until a density is requested; false if they were not.
     fn holes(&mut self) -> bool {
         if !std::mem::take(&mut self.holes) {
@@ -172,7 +205,7 @@ impl PendingRequests<'_> {
         }
         let (bag, mut is_cancelled) = (self.bag, false);
         let found = bag.holes_while(&mut || {
-            is_cancelled = !self.answer_messages() || self.outline.is_some();
+            is_cancelled = !self.answer_urgent() || self.outline.is_some();
             !is_cancelled
         });
         if is_cancelled {
@@ -191,7 +224,7 @@ impl PendingRequests<'_> {
         let bag = self.bag;
         let (mut last, mut reported) = (None, None);
         bag.outline_within(range, parts(bag.topics().len()), &mut |outline| {
-            if !self.answer_messages() || self.outline.is_some() {
+            if !self.answer_urgent() || self.outline.is_some() {
                 last = None;
                 return ControlFlow::Break(());
             }

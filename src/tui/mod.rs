@@ -8,10 +8,12 @@ mod input;
 mod lookup;
 mod model;
 mod outbox;
+mod pacing;
 mod screen;
 mod terminal;
 mod update;
 mod view;
+mod watch;
 
 pub use input::bar_config::{Config, ConfigError};
 pub use input::bindings::{Action, BINDINGS, Binding, Bindings, GESTURES, Group};
@@ -32,6 +34,7 @@ pub use model::theme::style::{Theme, ThemeName};
 pub use model::time_format::TimeFormat;
 pub use model::timeline::ab_loop::AbLoop;
 pub use model::timeline::lane::Lane;
+pub use model::watch::WatchedValues;
 pub use screen::{Screen, ScreenRequest};
 pub use terminal::Terminal;
 pub use terminal::background::ask_background;
@@ -41,3 +44,5 @@ pub use terminal::job_control::{
 pub use terminal::writer::{is_stuck, restore_for_good};
 pub use update::Event;
 pub use view::draw;
+pub use watch::pin::{Pin, SavedPin, WatchedField};
+pub use watch::series::{Point, Series, WatchedValue};

@@ -11,20 +11,20 @@ use rustix::process::Signal;
 use super::lookup::Lookup;
 use super::model::Model;
 use super::outbox::{FRAME, Outbox};
+use super::pacing::{self, Pacing};
 use super::terminal::Terminal;
 use super::update::Event;
 use crate::bag::{Reach, TopicId};
 use crate::marks::Mark;
 use crate::player::{Outcome, Refusal, Short, Transport};
-use crate::time::{Duration, Ros, Steady, Time};
+use crate::time::{Duration, Ros, Steady, Time, TimeRange};
 use crate::tui::model::parts::Effect;
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
+use crate::tui::watch::pin::Pin;
 
 /// How long after the last event the screen is drawn once more, with the final read-ahead and rates.
 const SETTLE_DELAY: Duration = Duration::from_millis(250);
-/// The shortest interval at which the message of a topic is read while playing.
-const MESSAGE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What the screen asks the main loop to do.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,10 +52,10 @@ pub struct Screen {
     drawn_at: Time<Steady>,
     settle_at: Option<Time<Steady>>,
     read_to: Option<Time<Ros>>,
-    /// The last request for a message that has not been answered.
-    pending_message: Option<(TopicId, Time<Steady>)>,
-    /// When the last message arrived, and how long reading it took.
-    last_message: Option<(Time<Steady>, Duration)>,
+    /// The messages of topics.
+    messages: Pacing<TopicId>,
+    /// The values of watched fields.
+    values: Pacing<(Vec<Pin>, TimeRange)>,
 }
 
 impl Screen {
@@ -83,8 +83,8 @@ impl Screen {
             drawn_at: Time::MIN,
             settle_at: None,
             read_to: None,
-            pending_message: None,
-            last_message: None,
+            messages: Pacing::default(),
+            values: Pacing::default(),
         })
     }
 
@@ -93,8 +93,14 @@ impl Screen {
         self.observe();
         let stamp = Timestamp::now();
         for event in events {
-            if let Event::Lookup(result) = &event {
-                self.message_found(result.topic);
+            let now = self.transport.now();
+            match &event {
+                Event::Lookup(result) => self.messages.answered(&result.topic, now),
+                Event::Watched(values) => {
+                    let request = (values.pins.clone(), values.range);
+                    self.values.answered(&request, now);
+                }
+                _ => {}
             }
             if matches!(event, Event::Resized(_)) {
                 // The size may be the same again, but what was cut off meanwhile is lost.
@@ -112,6 +118,11 @@ impl Screen {
             self.settle_at = Some(self.transport.now().saturating_add(SETTLE_DELAY));
         }
         requests
+    }
+
+    /// Everything that is shown.
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
     /// Reports that the motion of playback has changed.
@@ -177,6 +188,7 @@ impl Screen {
             let _ = self.carry_out(effect);
         }
         self.request_message(now);
+        self.request_values(now);
         let is_drawn = self.terminal.draw(&self.model)?;
         (self.is_stale, self.drawn_at) = (!is_drawn, now);
         // The read-ahead grows for a while after playback is paused.
@@ -208,40 +220,48 @@ impl Screen {
             .observe(self.transport.now(), status, counts, self.reach.get());
     }
 
-    /// Requests the message that is to be shown; not again for the same topic before the answer. While playing, reading
-    /// takes a tenth of the time at most.
+    /// Requests the message that is to be shown; not again for the same topic before the answer.
     fn request_message(&mut self, now: Time<Steady>) {
         let Some((topic, at)) = self.model.wanted_message() else {
             return;
         };
-        if self
-            .pending_message
-            .is_some_and(|(requested, _)| requested == topic)
-        {
+        let pending = self.messages.pending();
+        if pending.is_some_and(|(requested, _)| *requested == topic) {
             return;
         }
-        let next = match self.last_message {
-            Some((arrived, cost)) if self.model.is_moving() => {
-                arrived.saturating_add(cost.saturating_mul(9).max(MESSAGE_INTERVAL))
-            }
-            _ => now,
-        };
+        let next = self.messages.next(self.model.is_moving());
         if next <= now {
             self.lookup.find_message(topic, at);
-            self.pending_message = Some((topic, now));
+            self.messages.sent(topic, now);
         } else {
-            self.settle_at = Some(self.settle_at.map_or(next, |at| at.min(next)));
+            self.draw_again_at(next);
         }
     }
 
-    fn message_found(&mut self, topic: TopicId) {
-        let now = self.transport.now();
-        if let Some((_, since)) = self
-            .pending_message
-            .take_if(|(requested, _)| *requested == topic)
-        {
-            self.last_message = Some((now, now.saturating_since(since)));
+    /// Requests the values that are to be shown; not again before the answer, unless the pending read is for another
+    /// part of the recording.
+    fn request_values(&mut self, now: Time<Steady>) {
+        let Some((pins, range)) = self.model.wanted_values() else {
+            return;
+        };
+        let shown = range.intersection(self.model.watched_range());
+        let is_pending = self.values.pending().is_some_and(|((asked, of), since)| {
+            let is_for_this = shown.is_none_or(|shown| of.intersection(shown) == Some(shown));
+            *asked == pins && (is_for_this || now.saturating_since(*since) < pacing::INTERVAL)
+        });
+        let next = self.values.next(self.model.is_moving());
+        if is_pending {
+            // It is looked at again when the answer comes, or with the next frame.
+        } else if next <= now {
+            self.lookup.watch(pins.clone(), range);
+            self.values.sent((pins, range), now);
+        } else {
+            self.draw_again_at(next);
         }
+    }
+
+    fn draw_again_at(&mut self, at: Time<Steady>) {
+        self.settle_at = Some(self.settle_at.map_or(at, |known| known.min(at)));
     }
 
     fn carry_out(&mut self, effect: Effect) -> Option<ScreenRequest> {

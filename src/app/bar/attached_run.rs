@@ -81,6 +81,10 @@ impl AttachedRun {
 }
 
 impl Host for AttachedRun {
+    fn is_elsewhere(&self) -> bool {
+        true
+    }
+
     fn done(&self) -> &Receiver<Infallible> {
         &self.done
     }

@@ -13,6 +13,9 @@ use crossbeam_channel::Receiver;
 
 /// A run that the bar controls.
 pub(crate) trait Host {
+    /// Whether the run is in another process.
+    fn is_elsewhere(&self) -> bool;
+
     /// A channel that is disconnected when there is nothing more to show.
     fn done(&self) -> &Receiver<Infallible>;
 

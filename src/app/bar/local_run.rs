@@ -59,6 +59,10 @@ impl<'a, O> LocalRun<'a, O> {
 }
 
 impl<O> Host for LocalRun<'_, O> {
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     fn done(&self) -> &Receiver<Infallible> {
         self.running.done()
     }

@@ -17,6 +17,8 @@ pub(crate) mod remote_lookup;
 pub(crate) mod remote_model;
 #[cfg(feature = "tui")]
 pub(crate) mod settings;
+#[cfg(feature = "tui")]
+pub(crate) mod watched_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,7 +99,8 @@ pub(crate) fn watch<O>(
         Vec::new()
     });
     let name = bag.files().first().map(|file| file.name.last_part());
-    let model = bar_model::model(run, &args, bag, look.appearance(), known);
+    let model =
+        bar_model::model(run, &args, bag, look.appearance(), known).watching(&watched_file::load());
     let mut host = LocalRun::new(run, running, bag, marks);
     let shown = show(
         &mut host,
@@ -240,6 +243,9 @@ fn draw(
                 ScreenRequest::Quit => host.leave(),
             }
         }
+    }
+    if !host.is_elsewhere() {
+        watched_file::save(screen.model());
     }
     Ok(())
 }

@@ -37,8 +37,8 @@ pub(crate) fn look_up(
                         match request {
                             LookupRequest::Outline(of) => range = Some(of),
                             LookupRequest::Message(topic, at) => message = Some((topic, at)),
-                            // No service of a player lists holes.
-                            LookupRequest::Holes => {}
+                            // No service of a player lists holes or values.
+                            LookupRequest::Holes | LookupRequest::Watch(..) => {}
                         }
                     }
                 }
@@ -121,6 +121,7 @@ fn message_at(attached: &Attached<'_>, found: MessageText) -> MessageAt {
     MessageAt::Message {
         log_time,
         publish_time,
+        header_stamp: None,
         bytes: usize::try_from(found.bytes).unwrap_or(usize::MAX),
         decoded: Decoded {
             lines: lines.collect(),

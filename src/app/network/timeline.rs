@@ -195,6 +195,7 @@ impl TimelineSource for RecordingSource {
                 publish_time,
                 bytes,
                 decoded,
+                header_stamp: _,
             } => {
                 let lines = decoded.lines.into_iter().map(|line| FieldText {
                     depth: u32::try_from(line.depth).unwrap_or(u32::MAX),

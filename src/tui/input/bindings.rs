@@ -56,6 +56,10 @@ pub enum Action {
     Show,
     /// Mute or unmute the selected topic.
     Mute,
+    /// Watch the selected field of a card, or no longer.
+    Watch,
+    /// Watch no field.
+    Unwatch,
     /// Switch between local time, UTC and seconds.
     TimeFormat,
     /// Zoom the time line in or out.
@@ -107,6 +111,8 @@ impl Action {
             | Self::Page(_)
             | Self::Show
             | Self::Mute
+            | Self::Watch
+            | Self::Unwatch
             | Self::TimeFormat
             | Self::Zoom(_)
             | Self::Help
@@ -209,6 +215,8 @@ pub const BINDINGS: &[Group] = &[
         row("page-down", Action::Page(1), "pagedown", None, "a page down"),
         row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
+        row("watch", Action::Watch, "w", None, "watch a topic's selected field, or not"),
+        row("unwatch", Action::Unwatch, "W", None, "watch no field"),
         row("filter", Action::Filter, "/", Some("filter"), "show only topics with a text in their names"),
     ]),
     ("Screen", &[

@@ -51,6 +51,8 @@ pub(crate) struct Card {
     pub topic: TopicId,
     /// Its message at or before the playhead, once it has been read.
     pub message: Option<LookupResult>,
+    /// Which of its fields is selected; the last one if there are fewer.
+    pub field: usize,
 }
 
 /// The message of a topic at or before a time.

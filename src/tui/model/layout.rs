@@ -25,6 +25,34 @@ impl Size {
     }
 }
 
+/// What shares the rows between the bar and the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TableRows {
+    /// The number of topics.
+    pub topics: usize,
+    /// The number of watched fields.
+    pub pins: usize,
+}
+
+impl TableRows {
+    /// Below this height there is no room for watched fields.
+    const LEAST: u16 = 8;
+    /// The height of a watched field at which the table begins to give way.
+    const OF_PIN: u16 = 5;
+
+    /// How many of `rows` rows the watched fields get: those that the table leaves free, and more if they need it, up
+    /// to half.
+    fn watch(self, rows: u16) -> u16 {
+        if self.pins == 0 || rows < Self::LEAST {
+            return 0;
+        }
+        let topics = u16::try_from(self.topics).unwrap_or(u16::MAX);
+        let pins = u16::try_from(self.pins).unwrap_or(u16::MAX);
+        let needed = pins.saturating_mul(Self::OF_PIN).min(rows / 2);
+        rows.saturating_sub(topics).max(needed)
+    }
+}
+
 /// The areas; one of no height is not shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Layout {
@@ -40,6 +68,8 @@ pub(crate) struct Layout {
     pub titles: Rect,
     /// The topics.
     pub table: Rect,
+    /// The watched fields.
+    pub watch: Rect,
     /// The last log lines.
     pub log: Rect,
     /// Keys, or the input line.
@@ -51,7 +81,7 @@ impl Layout {
     const WIDE: u16 = 130;
 
     /// The areas of a screen of this size.
-    pub(crate) fn new(size: Size, is_zoomed: bool) -> Self {
+    pub(crate) fn new(size: Size, is_zoomed: bool, shared: TableRows) -> Self {
         let Size { width, height } = size;
         let header = match height {
             0 => 0,
@@ -78,6 +108,8 @@ impl Layout {
         let margin = u16::from(rest >= 10);
         let titles = u16::from(rest >= 5);
         let table = rest.saturating_sub(log + titles + 2 * margin);
+        let watch = shared.watch(table);
+        let table = table - watch;
         let mut top = 0;
         let mut take = |rows: u16| {
             let place = Rect::new(0, top, width, rows);
@@ -86,7 +118,7 @@ impl Layout {
         };
         let (header, overview, lane, bar) = (take(header), take(overview), take(lane), take(bar));
         take(margin);
-        let (titles, table) = (take(titles), take(table));
+        let (titles, table, watch) = (take(titles), take(table), take(watch));
         take(margin);
         let (log, footer) = (take(log), take(footer));
         Self {
@@ -96,6 +128,7 @@ impl Layout {
             bar,
             titles,
             table,
+            watch,
             log,
             footer,
         }
@@ -121,34 +154,59 @@ mod tests {
 
     #[test]
     fn areas_do_not_overlap_and_use_all_rows_at_any_size() {
-        for height in 0..80 {
-            for width in [1, 20, 40, 80, 99, 100, 200] {
+        let sizes = (0..80).flat_map(|height| {
+            let widths = [1, 20, 40, 80, 99, 100, 200];
+            widths.map(|width| Size { width, height })
+        });
+        let shared = [(0, 0), (5, 0), (5, 1), (500, 3), (5, 8)];
+        for size in sizes {
+            for (topics, pins) in shared {
                 for is_zoomed in [false, true] {
-                    let it = Layout::new(Size { width, height }, is_zoomed);
-                    let places = [
-                        it.header,
-                        it.overview,
-                        it.lane,
-                        it.bar,
-                        it.titles,
-                        it.table,
-                        it.log,
-                        it.footer,
-                    ];
-                    let mut below = 0;
-                    for place in places {
-                        assert!(place.y >= below, "{height} rows: {it:?}");
-                        below = place.bottom();
-                    }
-                    assert_eq!(below, height, "{it:?}");
-                    if height >= 1 {
-                        assert!(it.header.height >= 1);
-                    }
-                    if height >= 5 {
-                        assert!(it.table.height >= 1 || is_zoomed, "{height} rows: {it:?}");
-                    }
+                    check(size, is_zoomed, TableRows { topics, pins });
                 }
             }
         }
+    }
+
+    fn check(size: Size, is_zoomed: bool, shared: TableRows) {
+        let it = Layout::new(size, is_zoomed, shared);
+        let places = [
+            it.header,
+            it.overview,
+            it.lane,
+            it.bar,
+            it.titles,
+            it.table,
+            it.watch,
+            it.log,
+            it.footer,
+        ];
+        let mut below = 0;
+        for place in places {
+            assert!(place.y >= below, "{it:?}");
+            below = place.bottom();
+        }
+        assert_eq!(below, size.height, "{it:?}");
+        if size.height >= 1 {
+            assert!(it.header.height >= 1);
+        }
+        if size.height >= 5 {
+            assert!(it.table.height >= 1 || is_zoomed, "{it:?}");
+        }
+        // What is watched does not hide the topics.
+        if it.watch.height > 0 {
+            assert!(it.table.height >= 4, "{it:?}");
+        }
+    }
+
+    #[test]
+    fn watched_fields_get_the_rows_that_the_topics_leave_free() {
+        let rows = |topics, pins, rows| TableRows { topics, pins }.watch(rows);
+        assert_eq!(rows(9, 0, 30), 0);
+        assert_eq!(rows(9, 1, 30), 21);
+        // A long table gives way.
+        assert_eq!(rows(100, 1, 30), 5);
+        assert_eq!(rows(100, 8, 30), 15);
+        assert_eq!(rows(100, 1, 7), 0);
     }
 }

@@ -12,6 +12,7 @@ pub(super) mod parts;
 pub(super) mod theme;
 pub(super) mod time_format;
 pub(super) mod timeline;
+pub(super) mod watch;
 
 use jiff::Timestamp;
 use ratatui::layout::Rect;
@@ -21,7 +22,7 @@ use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
 use layers::Layer;
-use layout::{Layout, Size};
+use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
 use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow};
@@ -29,6 +30,7 @@ use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
 use timeline::holes::Holes;
 use timeline::lane::Lane;
+use watch::Watch;
 
 /// If the player has not answered for longer than this, its present pace is shown again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,6 +65,7 @@ pub struct Model {
     pub(super) close_up: Option<Lane>,
     pub(super) requested_close_up: Option<TimeRange>,
     pub(super) holes: Holes,
+    pub(super) watch: Watch,
     /// What is played, with the changes that were requested.
     pub(super) played: PlayedRange,
     /// The A of an A–B loop whose B is not set yet.
@@ -112,6 +115,7 @@ impl Model {
             close_up: None,
             requested_close_up: None,
             holes: Holes::default(),
+            watch: Watch::default(),
             played,
             loop_start: None,
             target: None,
@@ -314,7 +318,11 @@ impl Model {
 
     /// The layout of the screen.
     pub(super) fn layout(&self) -> Layout {
-        Layout::new(self.size, self.window.is_zoomed())
+        let rows = TableRows {
+            topics: self.rows.len(),
+            pins: self.watch.pins.len(),
+        };
+        Layout::new(self.size, self.window.is_zoomed(), rows)
     }
 
     /// The holes in which a topic is silent and that touch a range. A latched topic has none: it is not expected to
@@ -342,58 +350,5 @@ impl Model {
 
     pub(super) fn topic(&self, id: TopicId) -> Option<&Topic> {
         self.facts.topics.get(id.index())
-    }
-
-    /// The bar shows another range; requests its density.
-    pub(super) fn show_window(&mut self, window: ZoomWindow) {
-        if window == self.window {
-            return;
-        }
-        self.window = window;
-        self.requested_close_up = window
-            .is_zoomed()
-            .then(|| window.with_next(self.is_reverse()));
-        match self.requested_close_up {
-            Some(range) => self.outline(range),
-            None if self.is_overview_whole() => self.close_up = None,
-            None => self.outline(window.range()),
-        }
-    }
-
-    /// The best known density of what the bar shows: the overview until a close-up has been read.
-    pub(super) fn lane(&self) -> Option<&Lane> {
-        let shown = self.window.range();
-        let covers = |lane: &&Lane| lane.range.intersection(shown) == Some(shown);
-        let close_up = self.close_up.as_ref().filter(covers);
-        close_up
-            .filter(|_| self.window.is_zoomed())
-            .or(self.overview.as_ref())
-    }
-
-    /// Requests a density; the previous request is cancelled.
-    fn outline(&mut self, range: TimeRange) {
-        self.effects
-            .retain(|effect| !matches!(effect, Effect::Outline(_)));
-        self.effects.push(Effect::Outline(range));
-    }
-
-    fn is_overview_whole(&self) -> bool {
-        self.overview.as_ref().is_some_and(|lane| lane.is_whole)
-    }
-
-    /// Stores a density, of the whole recording or of the window.
-    pub(super) fn take_lane(&mut self, lane: Lane) {
-        if lane.range == self.facts.recording {
-            self.overview = Some(lane);
-        } else if Some(lane.range) == self.requested_close_up {
-            if lane.is_whole && !self.is_overview_whole() {
-                // The request for the close-up has cancelled it.
-                self.outline(self.facts.recording);
-            }
-            // A partial close-up shows less than the overview.
-            if lane.is_whole || self.overview.is_none() {
-                self.close_up = Some(lane);
-            }
-        }
     }
 }

@@ -1,9 +1,11 @@
 //! Handles events: changes the model and collects the effects to carry out.
 
+pub(super) mod densities;
 pub(super) mod hole_keys;
 pub(super) mod pointer;
 pub(super) mod rate_keys;
 pub(super) mod transport_keys;
+pub(super) mod watch_keys;
 
 use jiff::Timestamp;
 
@@ -22,6 +24,7 @@ use crate::tui::model::log::{LogLine, Severity};
 use crate::tui::model::parts::{Effect, Followed, Subscribers};
 use crate::tui::model::timeline::holes::Holes;
 use crate::tui::model::timeline::lane::Lane;
+use crate::tui::model::watch::WatchedValues;
 
 /// Why nothing happens while the player does not answer.
 pub(super) const NO_ANSWER: &str = "not done: the player does not answer";
@@ -51,6 +54,8 @@ pub enum Event {
     Lane(Lane),
     /// The holes of the recording; `None` if they were not looked for.
     Holes(Option<Vec<Hole>>),
+    /// Values of watched fields were read.
+    Watched(WatchedValues),
     /// A message was read.
     Lookup(LookupResult),
 }
@@ -73,6 +78,7 @@ impl Model {
             Event::Answers(answers) => self.is_silent = !answers,
             Event::Lane(lane) => self.take_lane(lane),
             Event::Holes(found) => self.holes = Holes::new(found),
+            Event::Watched(values) => self.take_watched(values),
             Event::Lookup(result) => self.show_lookup_result(result),
         }
     }
@@ -156,6 +162,8 @@ impl Model {
             Action::Page(by) => self.page(by.into()),
             Action::Show => self.show_topic(),
             Action::Mute => self.mute(stamp),
+            Action::Watch => self.toggle_watch(stamp),
+            Action::Unwatch => self.unwatch_all(stamp),
             Action::GoTo => self.layer = Layer::Prompt(Prompt::new(PromptKind::GoTo, "")),
             Action::Filter => {
                 let text = self.filter.clone();
@@ -204,6 +212,13 @@ impl Model {
     }
 
     fn move_by(&mut self, by: isize) {
+        if self.move_field(by) {
+            let scroll = view::scroll_to_field(self);
+            if let Layer::Topic(_, now) = &mut self.layer {
+                *now = scroll;
+            }
+            return;
+        }
         let max_scroll = view::max_scroll(self);
         match &mut self.layer {
             Layer::Help(scroll) | Layer::Log(scroll) | Layer::Topic(_, scroll) => {
@@ -247,6 +262,7 @@ impl Model {
         let card = Card {
             topic: row.id,
             message: None,
+            field: 0,
         };
         self.layer = Layer::Topic(card, Scroll::default());
     }

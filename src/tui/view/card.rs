@@ -12,7 +12,9 @@ use crate::ros::Qos;
 use crate::time::{Ros, Time};
 use crate::tui::model::layers::Card;
 use crate::tui::model::timeline::lane::LaneColumn;
+use crate::tui::model::watch::CardField;
 use crate::tui::model::{Model, time_format};
+use crate::tui::watch::pin::Pin;
 
 pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay<'static>> {
     let topic = model.topic(card.topic)?;
@@ -20,7 +22,13 @@ pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay
     let width = place.width.saturating_sub(20).min(100);
     lines.extend(density_line(model, card, topic.is_latched, width));
     lines.push(Line::default());
-    lines.extend(message(model, card));
+    let (message, fields) = message(model, card);
+    let selected = fields.get(card.field).or(fields.last()).copied();
+    let focus = selected.map(|line| lines.len() + line);
+    lines.extend(message);
+    if let Some(line) = focus.and_then(|focus| lines.get_mut(focus)) {
+        select(model, line);
+    }
     lines.push(Line::default());
     lines.extend(schema(model, topic));
     let title = words::fit_ends(
@@ -32,7 +40,20 @@ pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay
         title,
         lines,
         hanging_indent: 15,
+        focus,
     })
+}
+
+/// Marks the line of the selected field.
+fn select(model: &Model, line: &mut Line<'static>) {
+    let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
+    line.style = line.style.patch(theme.selected);
+    let Some(first) = line.spans.first_mut() else {
+        return;
+    };
+    if let Some(rest) = first.content.strip_prefix(' ') {
+        first.content = format!("{}{rest}", glyphs.cursor).into();
+    }
 }
 
 fn field(model: &Model, name: &str, value: impl Into<String>) -> Line<'static> {
@@ -134,8 +155,9 @@ fn profile(qos: &Qos) -> String {
     format!("{qos}, {}", qos.history)
 }
 
-fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
-    let message_line = |text: String| vec![field(model, "message", text)];
+/// The lines of the message, and which of them are fields that can be watched, in the order of [`Card::fields`].
+fn message(model: &Model, card: &Card) -> (Vec<Line<'static>>, Vec<usize>) {
+    let message_line = |text: String| (vec![field(model, "message", text)], Vec::new());
     let Some(result) = &card.message else {
         return message_line("reading".into());
     };
@@ -145,6 +167,7 @@ fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
         MessageAt::Message {
             log_time,
             publish_time,
+            header_stamp,
             bytes,
             decoded,
         } => {
@@ -163,8 +186,30 @@ fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
                 field(model, "message", received),
                 field(model, "published", shown(*publish_time)),
             ];
+            if let Some(stamp) = header_stamp {
+                let delay = log_time.saturating_since(*stamp).as_secs_f64();
+                let delay = words::number(delay);
+                let text = format!("{delay} s after the stamp of its header");
+                lines.push(field(model, "delay", text));
+            }
+            let delay_at = lines.len() - 1;
+            let before = lines.len() + usize::from(decoded.problem.is_some());
             lines.extend(decoded_lines(model, decoded));
-            lines
+            let fields = card.fields();
+            let at = |it: &CardField| it.line.map_or(delay_at, |line| before + line);
+            let places = fields.iter().map(at).collect();
+            for it in &fields {
+                let pin = Pin {
+                    topic: card.topic,
+                    field: it.field.clone(),
+                };
+                if model.watch.pins.contains(&pin)
+                    && let Some(line) = lines.get_mut(at(it))
+                {
+                    line.push_span(Span::styled("  watched", model.appearance.theme.accent));
+                }
+            }
+            (lines, places)
         }
     }
 }

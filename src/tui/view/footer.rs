@@ -10,6 +10,7 @@ use crate::tui::input::bindings::{Action, rows};
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt};
 use crate::tui::model::parts::TopicRow;
+use crate::tui::watch::pin::Pin;
 
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     if place.height == 0 {
@@ -66,8 +67,19 @@ fn overlay_hints(model: &Model) -> Vec<(String, &'static str)> {
         if model.rows.iter().any(is_played) {
             hints.push((steps, "previous, next message"));
         }
+        if let Some(selected) = card.selected_field() {
+            let pin = Pin {
+                topic: card.topic,
+                field: selected.field,
+            };
+            let is_watched = model.watch.pins.contains(&pin);
+            hints.push((
+                &[Action::Watch],
+                if is_watched { "unwatch" } else { "watch" },
+            ));
+        }
     }
-    hints.push((&[Action::Move(-1), Action::Move(1)], "scroll"));
+    hints.push((&[Action::Move(-1), Action::Move(1)], "move"));
     hints.push((&[Action::Back], "close"));
     let named = |(actions, word)| (keys(model, actions), word);
     hints.into_iter().map(named).collect()

@@ -24,6 +24,7 @@ pub(super) fn overlay(model: &Model, place: Rect) -> Overlay<'static> {
         title: "keys".to_owned(),
         lines,
         hanging_indent: keys + 3,
+        focus: None,
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) fn overlay(model: &Model) -> Overlay<'_> {
         title: "events, newest first".to_owned(),
         lines: model.log.newest().map(|line| shown(model, line)).collect(),
         hanging_indent: 10,
+        focus: None,
     }
 }
 

@@ -1,15 +1,15 @@
 //! Draws a model into an area of a buffer. No state is kept between two frames.
 
 pub(super) mod card;
-pub(super) mod columns;
 pub(super) mod footer;
 pub(super) mod header;
 pub(super) mod help;
 pub(super) mod log;
 pub(super) mod overlay;
+pub(super) mod plot;
+pub(super) mod table;
 pub(super) mod timeline;
-pub(super) mod topic_lane;
-pub(super) mod topics;
+pub(super) mod watch_pane;
 pub(super) mod words;
 
 use ratatui::Frame;
@@ -38,6 +38,7 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
         &mut layout.bar,
         &mut layout.titles,
         &mut layout.table,
+        &mut layout.watch,
         &mut layout.log,
         &mut layout.footer,
     ] {
@@ -49,7 +50,8 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
         header::draw(model, layout.header, out);
     }
     timeline::draw(model, &layout, out);
-    topics::draw(model, &layout, out);
+    table::topics::draw(model, &layout, out);
+    watch_pane::draw(model, layout.watch, out);
     log::draw(model, layout.log, out);
     let place = overlay_area_within(model, area);
     if let Some((overlay, scroll)) = overlay(model, place) {
@@ -80,6 +82,14 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
 pub(super) fn max_scroll(model: &Model) -> usize {
     let place = overlay_area(model);
     overlay(model, place).map_or(0, |(overlay, _)| overlay.max_scroll(place))
+}
+
+/// The scroll position at which the selected field of a card is visible.
+pub(super) fn scroll_to_field(model: &Model) -> Scroll {
+    let place = overlay_area(model);
+    overlay(model, place).map_or(Scroll::default(), |(overlay, scroll)| {
+        overlay.scroll_to_focus(scroll, place)
+    })
 }
 
 /// The area of the overlay, whether there is one or not.

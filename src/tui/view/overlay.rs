@@ -30,6 +30,8 @@ pub(super) struct Overlay<'a> {
     pub lines: Vec<Line<'a>>,
     /// The indentation of wrapped lines.
     pub hanging_indent: usize,
+    /// The line that is selected.
+    pub focus: Option<usize>,
 }
 
 /// The area for lines within `place`: if it is too small there is no frame.
@@ -48,6 +50,22 @@ impl Overlay<'_> {
         self.wrapped(place)
             .len()
             .saturating_sub(inner.height.into())
+    }
+
+    /// The scroll position, changed as little as possible, at which the selected line is visible.
+    pub(super) fn scroll_to_focus(&self, scroll: Scroll, place: Rect) -> Scroll {
+        let Some(focus) = self.focus else {
+            return scroll;
+        };
+        let height = usize::from(inner(place).height);
+        let above = Overlay {
+            lines: self.lines.iter().take(focus).cloned().collect(),
+            title: String::new(),
+            ..*self
+        };
+        let row = above.wrapped(place).len();
+        let first = scroll.first(self.wrapped(place).len(), height);
+        Scroll(first.min(row).max((row + 1).saturating_sub(height)))
     }
 
     fn wrapped(&self, place: Rect) -> Vec<Line<'_>> {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::topic_lane;
+use super::table::topic_lane;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;

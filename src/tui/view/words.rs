@@ -133,6 +133,28 @@ pub(super) fn hertz(hz: f64) -> String {
     }
 }
 
+/// A number with six significant digits.
+pub(super) fn number(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 || !number.is_finite() {
+        return format!("{number}");
+    }
+    if !(1e-4..1e9).contains(&size) {
+        return format!("{number:.4e}");
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to 9"
+    )]
+    let digits = (5.0 - size.log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{number:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 /// Bytes per second as megabytes, in at most seven columns, with the same number of decimals in each row.
 pub(super) fn megabytes(bytes: f64) -> String {
     let megabytes = bytes / 1e6;

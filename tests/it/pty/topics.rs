@@ -4,8 +4,8 @@ use bagplay::tui::{BINDINGS, GESTURES};
 use predicates::prelude::*;
 
 use crate::pty::terminal_session::{
-    DOWN, ENTER, ESC, Frame, Listener, Recorded, TerminalSession, UP, clicked, demo, demo_range,
-    play_bag, play_demo, until,
+    DOWN, ENTER, ESC, Frame, Listener, RIGHT, Recorded, TerminalSession, UP, clicked, demo,
+    demo_range, play_bag, play_demo, until,
 };
 
 fn paused(args: &[&str]) -> TerminalSession {
@@ -369,4 +369,49 @@ fn marks_are_saved_and_shown_again() {
 /// How many marks the bar shows.
 fn marks(frame: &Frame) -> usize {
     frame.rows[usize::from(frame.bar())].matches('◆').count()
+}
+
+#[test]
+fn a_watched_field_is_plotted_and_remembered() {
+    let state = tempfile::tempdir().unwrap();
+    let run = || {
+        let args = ["--start-paused", "--start", "+10", "--wire", "null"];
+        let session = play_demo(&args).size(120, 40);
+        session
+            .env("XDG_STATE_HOME", state.path().to_str().unwrap())
+            .run()
+    };
+    let has_plot = |frame: &Frame| {
+        let is_dot = |letter: char| ('\u{2801}'..='\u{28ff}').contains(&letter);
+        frame.is_alternate && frame.rows.iter().any(|row| row.contains(is_dot))
+    };
+    let mut session = run();
+    session.wait_text("PAUSED");
+    session.keys("/imu");
+    session.wait_text("topic (1 of 9: imu)");
+    session.keys(&format!("{ENTER}{ENTER}"));
+    session.wait_text("orientation");
+    session.keys("w");
+    session.wait_text("header  watched");
+    session.keys(&format!("{DOWN}{DOWN}{DOWN}{DOWN}w"));
+    session.wait_for("another", |frame| frame.has(" y: 0.0  watched"));
+    session.keys(&format!("{ESC}{ESC}"));
+    let frame = session.wait_for("a plot", has_plot);
+    assert!(frame.has("/imu delay  0.0"), "{frame}");
+    // The values move with the playhead.
+    session.keys(RIGHT);
+    session.wait_for("another value", |later| {
+        has_plot(later) && later.row("/imu delay") != frame.row("/imu delay")
+    });
+    session.keys("q");
+    session.wait_end();
+
+    let mut again = run();
+    again.wait_for("a plot", |frame| has_plot(frame) && frame.has("/imu delay"));
+    again.keys("W");
+    again.wait_for("no plot", |frame| frame.is_alternate && !has_plot(frame));
+    again.keys("q");
+    again.wait_end();
+    let saved = std::fs::read_to_string(state.path().join("bagplay/watched.json")).unwrap();
+    assert_eq!(saved, "[]\n");
 }

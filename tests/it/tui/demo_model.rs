@@ -8,8 +8,8 @@ use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
     Action, Appearance, Background, Bindings, ColorDepth, Effect, Event, Facts, Gesture, Glyphs,
-    Lane, LogLine, Model, Mouse, Severity, Size, Subscribers, Theme, ThemeName, TimeFormat,
-    TopicRow, draw,
+    Lane, LogLine, Model, Mouse, SavedPin, Series, Severity, Size, Subscribers, Theme, ThemeName,
+    TimeFormat, TopicRow, WatchedValue, WatchedValues, draw,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -309,6 +309,69 @@ pub(crate) fn playing() -> Model {
     let mut model = with_events(appearance());
     play(&mut model, 12_184, speed(1_000_000));
     model
+}
+
+/// The same, with three watched fields and their values.
+pub(crate) fn watching(appearance: Appearance) -> Model {
+    let saved = [
+        (
+            "/imu/data",
+            "sensor_msgs/msg/Imu",
+            Some("angular_velocity.z"),
+        ),
+        ("/camera/front/image_raw", "sensor_msgs/msg/Image", None),
+        (
+            "/localization/kinematic_state",
+            "nav_msgs/msg/Odometry",
+            Some("child_frame_id"),
+        ),
+    ];
+    let saved = saved.map(|(topic, type_name, field)| SavedPin {
+        topic: topic.to_owned(),
+        type_name: type_name.to_owned(),
+        field: field.map(str::to_owned),
+    });
+    let mut model = with_events(appearance).watching(&saved);
+    play(&mut model, 12_184, speed(1_000_000));
+    answer_watched(&mut model);
+    model
+}
+
+/// Answers the request for watched values, if there is one: a swinging number, delays with a hole from 14 s to 15 s,
+/// and texts.
+pub(crate) fn answer_watched(model: &mut Model) {
+    let Some((pins, range)) = model.wanted_values() else {
+        return;
+    };
+    let millis = |time: Time<Ros>| time.saturating_since(recording().start()).as_millis();
+    let mut series = vec![Series::new(range); pins.len()];
+    for now in (millis(range.start())..=millis(range.stop())).step_by(20) {
+        let seconds = f64::from(i32::try_from(now).unwrap()) / 1000.0;
+        if let Some(it) = series.get_mut(0) {
+            it.push(at(now), WatchedValue::Number((seconds * 2.0).sin() * 0.35));
+        }
+        if let Some(it) = series
+            .get_mut(1)
+            .filter(|_| !(14_000..15_000).contains(&now))
+        {
+            let jitter = f64::from(i32::try_from(now / 20 * 7 % 11).unwrap());
+            it.push(at(now), WatchedValue::Number(0.012 + jitter / 2000.0));
+        }
+        if let Some(it) = series.get_mut(2).filter(|_| now % 1000 == 0) {
+            it.push(
+                at(now),
+                WatchedValue::Text(format!("base_link {}", now / 1000)),
+            );
+        }
+    }
+    model.handle(
+        Event::Watched(WatchedValues {
+            pins,
+            range,
+            series,
+        }),
+        stamp(0),
+    );
 }
 
 /// The density over a range: rising and falling, no messages from 20 s to 26 s.

@@ -1,10 +1,11 @@
 //! Look-ups in a recording for the screen.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bagplay::bag::{Bag, TopicId};
-use bagplay::decode::MessageAt;
-use bagplay::tui::{Event, Lane, Lookup, LookupResult};
+use bagplay::bag::{Bag, Direction, Selection, StartAt, TopicId};
+use bagplay::decode::{FieldReader, MessageAt};
+use bagplay::tui::{Event, Lane, Lookup, LookupResult, Pin, WatchedField, WatchedValue};
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::support::mcaps::{Note, Spec, bag};
@@ -82,6 +83,71 @@ fn the_message_at_or_before_a_time_is_found_and_decoded() {
             MessageAt::Damaged(damage) => panic!("{damage}"),
         }
     }
+}
+
+#[test]
+fn watched_values_are_those_of_the_messages() {
+    let (bag, lookup, events) = lookup();
+    let range = bag.range().unwrap();
+    let named = |name: &str| {
+        let at = bag.topics().iter().position(|topic| topic.name == name);
+        TopicId(u32::try_from(at.unwrap()).unwrap())
+    };
+    let value = |path: &str| WatchedField::Value(path.parse().unwrap());
+    let pins = [
+        ("/imu", value("angular_velocity.z")),
+        ("/imu", WatchedField::Delay),
+        ("/odom", value("child_frame_id")),
+        ("/imu", value("no.such.field")),
+        ("/tf_static", WatchedField::Delay),
+    ];
+    let pins: Vec<Pin> = pins
+        .into_iter()
+        .map(|(topic, field)| Pin {
+            topic: named(topic),
+            field,
+        })
+        .collect();
+    lookup.watch(pins.clone(), range);
+    let Event::Watched(found) = events.recv_timeout(PATIENCE).unwrap() else {
+        panic!("no values");
+    };
+    assert_eq!((found.pins, found.range), (pins, range));
+    let last: Vec<Option<WatchedValue>> = found
+        .series
+        .iter()
+        .map(|series| series.at(range.stop()).map(|point| point.value.clone()))
+        .collect();
+    let imu = Selection::of([named("/imu")], &bag);
+    let mut back = bag.cursor(&imu, StartAt::At(range.stop()), Direction::Reverse);
+    let imu = back.next().unwrap().unwrap();
+    let reader = FieldReader::new(
+        &bag.topics()[imu.topic.index()],
+        &"angular_velocity.z".parse().unwrap(),
+    );
+    let mut z = None;
+    reader
+        .unwrap()
+        .read(&imu.payload, &mut |_, value| {
+            z = Some(value.to_string());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let Some(WatchedValue::Number(number)) = last[0] else {
+        panic!("{last:?}");
+    };
+    assert_eq!(Some(format!("{number:?}")), z);
+    assert!(
+        matches!(last[1], Some(WatchedValue::Number(delay)) if delay.abs() < 1.0),
+        "{last:?}"
+    );
+    assert!(
+        matches!(&last[2], Some(WatchedValue::Text(text)) if text == "base_link"),
+        "{last:?}"
+    );
+    assert_eq!(last[3..], [None, None]);
+    let problems: Vec<bool> = found.series.iter().map(|it| it.problem.is_some()).collect();
+    assert_eq!(problems, [false, false, false, true, true]);
 }
 
 #[test]

@@ -137,6 +137,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         (any_millis(), text).prop_map(|(millis, text)| MessageAt::Message {
             log_time: at(millis),
             publish_time: at(millis),
+            header_stamp: None,
             bytes: text.len(),
             decoded: Decoded {
                 lines: Vec::new(),

@@ -473,6 +473,7 @@ fn message(decoded: Decoded) -> MessageAt {
     MessageAt::Message {
         log_time: at(12_180),
         publish_time: at(12_179),
+        header_stamp: Some(at(12_168)),
         bytes: 324,
         decoded,
     }
@@ -498,11 +499,27 @@ fn hex() -> Decoded {
     }
 }
 
+/// The sizes of the main classes.
+const CLASSES: [(u16, u16); 4] = [(200, 50), (120, 40), (80, 24), (40, 12)];
+
+#[test]
+fn watched_fields() {
+    assert_snapshot!(Frames::of_sizes(&watching(appearance()), &CLASSES));
+}
+
+#[test]
+fn watched_fields_in_ascii() {
+    assert_snapshot!(Frames::of_sizes(&watching(ascii()), &CLASSES[1..3]));
+}
+
 #[test]
 fn topic_cards() {
     let mut frames = Frames::default();
     let decoded = card(paused(), 4, Some(message(imu())));
     frames.add("decoded", &decoded, size(100, 34));
+    let mut watched = decoded.clone();
+    press(&mut watched, "down down w down");
+    frames.add("a watched field", &watched, size(100, 34));
     frames.add("narrow", &decoded, size(44, 24));
     frames.add(
         "bytes",
@@ -740,6 +757,7 @@ fn colourful(theme: Theme) -> Vec<(&'static str, Model)> {
     press(&mut looped, "l down down z");
     answer_outline(&mut looped);
     models.push(("looped and zoomed", looped.clone()));
+    models.push(("watched", watching(themed(theme))));
     press(&mut looped, "g x enter");
     models.push(("a wrong time", looped));
     models

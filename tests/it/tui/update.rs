@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use bagplay::bag::{LookUp, Outline, TopicId, TopicOutline};
-use bagplay::decode::MessageAt;
+use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Ros, Speed, Time, TimeRange};
 use bagplay::tui::{
     Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Followed, Gesture, Keys, Lane,
-    LookupResult, Model, Size,
+    LookupResult, Model, SavedPin, Size, WatchedValues,
 };
 
 use super::demo_model::*;
@@ -312,6 +312,8 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("page-down", "", "", "›○ /tf_static"),
     ("show-topic", "", "", "recorded QoS"),
     ("mute", "mute /camera/front/camera_info", "/camera/front/camera_info is muted", "/camera/front/camera_info  (muted)"),
+    ("watch", "", "to watch a field, show its topic and select it", ""),
+    ("unwatch", "", "no field is watched", ""),
     ("filter", "", "", " filter: "),
     ("time-face", "", "", "12:32:19.184 UTC"),
     ("zoom-in", "outline 4.684 to 34.684", "", "zoom 00:15.000"),
@@ -1500,4 +1502,153 @@ fn start_and_end_are_the_edges_of_the_played_range() {
             ("0", "seek 0.000"),
         ],
     );
+}
+
+/// A field of a decoded message.
+fn line(depth: usize, name: &str, value: &str) -> FieldLine {
+    FieldLine {
+        depth,
+        name: name.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+/// A message whose header has a stamp.
+fn found(topic: TopicId, lines: Vec<FieldLine>, format: PayloadFormat) -> Event {
+    Event::Lookup(LookupResult {
+        topic,
+        at: at(12_184),
+        outcome: MessageAt::Message {
+            log_time: at(12_180),
+            publish_time: at(12_180),
+            header_stamp: Some(at(12_170)),
+            bytes: 10,
+            decoded: Decoded {
+                lines,
+                format,
+                problem: None,
+                is_cut: false,
+            },
+        },
+    })
+}
+
+fn watched(model: &Model) -> Vec<String> {
+    let name = |pin: SavedPin| pin.field.unwrap_or("delay".to_owned());
+    model.pins_to_save().into_iter().map(name).collect()
+}
+
+#[test]
+fn a_field_is_watched_from_the_card_of_its_topic() {
+    let mut model = paused();
+    press(&mut model, "w");
+    assert_eq!(
+        last_log_line(&model),
+        "to watch a field, show its topic and select it"
+    );
+    press(&mut model, "enter w");
+    assert_eq!(
+        last_log_line(&model),
+        "this message has no field that can be watched"
+    );
+    let lines = vec![
+        line(0, "poses", ""),
+        line(1, "[0]", ""),
+        line(2, "position", ""),
+        line(3, "x", "1.5"),
+        line(2, "name", "\"a\""),
+        line(0, "covariance", "[0, 0]"),
+        line(0, "seen", "true"),
+    ];
+    model.handle(
+        found(TopicId(0), lines.clone(), PayloadFormat::Cdr),
+        stamp(0),
+    );
+    // The first is the delay; arrays and messages are passed over, and the last one stays selected.
+    for (keys, expected) in [
+        ("w", &["delay"][..]),
+        ("down w", &["delay", "poses[0].position.x"]),
+        ("down w", &["delay", "poses[0].position.x", "poses[0].name"]),
+        (
+            "down down down w",
+            &["delay", "poses[0].position.x", "poses[0].name", "seen"],
+        ),
+        ("up up w", &["delay", "poses[0].name", "seen"]),
+        ("up w", &["poses[0].name", "seen"]),
+        ("esc W", &[]),
+    ] {
+        press(&mut model, keys);
+        assert_eq!(watched(&model), expected, "{keys}");
+    }
+    press(&mut model, "W");
+    assert_eq!(last_log_line(&model), "no field is watched");
+    // Bytes have no fields.
+    press(&mut model, "enter");
+    model.handle(found(TopicId(0), lines, PayloadFormat::Hex), stamp(0));
+    press(&mut model, "down w");
+    assert_eq!(watched(&model), ["delay"]);
+}
+
+#[test]
+fn only_some_fields_are_watched_at_once() {
+    let mut model = paused();
+    press(&mut model, "enter");
+    let lines = (0..12).map(|at| line(0, &format!("f{at}"), "1")).collect();
+    model.handle(found(TopicId(0), lines, PayloadFormat::Cdr), stamp(0));
+    press(&mut model, &"w down ".repeat(12));
+    assert_eq!(watched(&model).len(), 8);
+    assert_eq!(
+        last_log_line(&model),
+        "8 fields are watched; remove one first (×4)"
+    );
+}
+
+#[test]
+fn values_are_read_around_the_playhead_or_from_a_to_b() {
+    let mut model = watching(appearance());
+    set_state(&mut model, State::Paused, 12_184);
+    let wanted = |model: &Model| model.wanted_values().map(|(_, range)| range);
+    assert_eq!(wanted(&model), None);
+    set_state(&mut model, State::Paused, 40_000);
+    let range = TimeRange::between(at(25_000), at(55_000));
+    assert_eq!(wanted(&model), Some(range));
+    answer_watched(&mut model);
+    assert_eq!(wanted(&model), None);
+    // A loop counts.
+    press(&mut model, "l");
+    set_state(&mut model, State::Paused, 42_000);
+    press(&mut model, "l");
+    assert_eq!(wanted(&model), None);
+    // An answer for other fields is not shown.
+    let mut other = WatchedValues {
+        pins: Vec::new(),
+        range,
+        series: Vec::new(),
+    };
+    model.handle(Event::Watched(other.clone()), stamp(0));
+    assert_eq!(wanted(&model), None);
+    press(&mut model, "W");
+    other.pins.clear();
+    model.handle(Event::Watched(other), stamp(0));
+    assert_eq!(wanted(&model), None);
+}
+
+#[test]
+fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
+    let saved = |topic: &str, type_name: &str, field: Option<&str>| SavedPin {
+        topic: topic.to_owned(),
+        type_name: type_name.to_owned(),
+        field: field.map(str::to_owned),
+    };
+    let imu = "sensor_msgs/msg/Imu";
+    let model = fresh(appearance()).watching(&[
+        saved("/imu/data", imu, None),
+        saved("/imu/data", imu, None),
+        saved("/imu/data", "other_msgs/msg/Imu", None),
+        saved("/other", imu, None),
+        saved("/imu/data", imu, Some("no path")),
+    ]);
+    assert_eq!(model.pins_to_save(), [saved("/imu/data", imu, None)]);
+    assert!(model.has_topic_of(&saved("/imu/data", imu, Some("x"))));
+    assert!(!model.has_topic_of(&saved("/other", imu, None)));
 }

@@ -11,7 +11,7 @@ use crate::tui::model::timeline::axis::Axis;
 use crate::tui::model::timeline::lane::Shares;
 
 /// The columns of the lanes of all topics, and how the parts of their densities are distributed over them.
-pub(super) struct LaneColumns {
+pub(in crate::tui::view) struct LaneColumns {
     axis: Axis,
     /// `None` while no density is known.
     shares: Option<Shares>,
@@ -19,7 +19,7 @@ pub(super) struct LaneColumns {
 
 impl LaneColumns {
     /// For lanes of `width` columns, from `left` on.
-    pub(super) fn new(model: &Model, (left, width): (u16, u16)) -> Self {
+    pub(in crate::tui::view) fn new(model: &Model, (left, width): (u16, u16)) -> Self {
         let range = model.window.range();
         let axis = Axis { range, left, width };
         let shares = model.lane().map(|lane| lane.shares(range, width));
@@ -28,7 +28,7 @@ impl LaneColumns {
 }
 
 /// Draws the lane of a topic. `style` is that of its row.
-pub(super) fn draw(
+pub(in crate::tui::view) fn draw(
     model: &Model,
     row: &TopicRow,
     columns: &LaneColumns,
@@ -66,7 +66,7 @@ pub(super) fn draw(
 
 /// The columns that show a hole: at least one, so that even a short hole is seen; otherwise not those at its ends, in
 /// which there are messages, unless an end is the start or the end of the recording.
-pub(super) fn columns_of(
+pub(in crate::tui::view) fn columns_of(
     hole: TimeRange,
     axis: Axis,
     recording: TimeRange,

@@ -9,7 +9,7 @@ use crate::tui::model::parts::TopicRow;
 
 /// The columns besides the name, in the order of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Column {
+pub(in crate::tui::view) enum Column {
     Type,
     Hertz,
     Megabytes,
@@ -67,7 +67,7 @@ impl Column {
         }
     }
 
-    pub(super) const fn title(self) -> &'static str {
+    pub(in crate::tui::view) const fn title(self) -> &'static str {
         match self {
             Self::Type => "type",
             Self::Hertz => "Hz now /   rec",
@@ -79,29 +79,29 @@ impl Column {
         }
     }
 
-    pub(super) const fn is_left_aligned(self) -> bool {
+    pub(in crate::tui::view) const fn is_left_aligned(self) -> bool {
         matches!(self, Self::Type | Self::Density)
     }
 }
 
 /// Where the columns are: the width of the name, and the start and width of each other column.
-pub(super) struct Columns {
-    pub(super) name: u16,
-    pub(super) others: Vec<(Column, u16, u16)>,
+pub(in crate::tui::view) struct Columns {
+    pub(in crate::tui::view) name: u16,
+    pub(in crate::tui::view) others: Vec<(Column, u16, u16)>,
     /// Of the lanes, if there is room for them.
-    pub(super) density: Option<(u16, u16)>,
+    pub(in crate::tui::view) density: Option<(u16, u16)>,
 }
 
 /// The activity dot and the cursor before the name.
-pub(super) const LEAD: u16 = 3;
+pub(in crate::tui::view) const LEAD: u16 = 3;
 /// Notes after a name.
 const LATCHED: &str = "  (latched)";
-pub(super) const MUTED: &str = "  (muted)";
+pub(in crate::tui::view) const MUTED: &str = "  (muted)";
 const NOT_PLAYED: &str = "  (not played)";
 
 impl Columns {
     /// Without a row of titles, only columns that need no title are shown.
-    pub(super) fn new(model: &Model, layout: &Layout) -> Self {
+    pub(in crate::tui::view) fn new(model: &Model, layout: &Layout) -> Self {
         let place = layout.table;
         let mut room = place.width.saturating_sub(LEAD);
         let mut taken = Vec::new();
@@ -193,7 +193,7 @@ impl WidestTexts {
 }
 
 /// The note after a name, except for the note on muting.
-pub(super) fn fixed_note(model: &Model, row: &TopicRow) -> &'static str {
+pub(in crate::tui::view) fn fixed_note(model: &Model, row: &TopicRow) -> &'static str {
     if row.left_out.is_some() {
         NOT_PLAYED
     } else if model.topic(row.id).is_some_and(|topic| topic.is_latched) {
@@ -203,7 +203,7 @@ pub(super) fn fixed_note(model: &Model, row: &TopicRow) -> &'static str {
     }
 }
 
-pub(super) fn shown_type(model: &Model, row: &TopicRow) -> String {
+pub(in crate::tui::view) fn shown_type(model: &Model, row: &TopicRow) -> String {
     let topic = model.topic(row.id);
     topic
         .map_or("", |topic| topic.type_name())

@@ -6,14 +6,14 @@ use ratatui::style::{Modifier, Style};
 
 use super::columns::{Column, Columns, LEAD, MUTED, fixed_note, shown_type};
 use super::topic_lane::{self, LaneColumns};
-use super::words;
 use crate::player::{State, TopicCounts};
 use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;
 use crate::tui::model::meters::TopicRate;
 use crate::tui::model::parts::TopicRow;
+use crate::tui::view::words;
 
-pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
+pub(in crate::tui::view) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     let columns = Columns::new(model, layout);
     if layout.titles.height > 0 {
         draw_titles(model, &columns, layout, out);

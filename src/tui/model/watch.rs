@@ -1,0 +1,100 @@
+//! [`Watch`]: the fields that are watched, and their values as far as they have been read.
+
+use super::layers::Card;
+use crate::decode::{Decoded, FieldLine, MessageAt, PayloadFormat, ValuePath};
+use crate::time::TimeRange;
+use crate::tui::watch::pin::{Pin, WatchedField};
+use crate::tui::watch::series::Series;
+
+/// Values of watched fields that were read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WatchedValues {
+    /// The fields.
+    pub pins: Vec<Pin>,
+    /// The range that was read.
+    pub range: TimeRange,
+    /// The values of each field.
+    pub series: Vec<Series>,
+}
+
+/// What is watched.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) pins: Vec<Pin>,
+    pub(crate) values: Option<WatchedValues>,
+}
+
+impl Watch {
+    /// The values of a pin, as far as they are known.
+    pub(crate) fn series(&self, pin: &Pin) -> Option<&Series> {
+        let values = self.values.as_ref()?;
+        let at = values.pins.iter().position(|known| known == pin)?;
+        values.series.get(at)
+    }
+}
+
+/// A field of the message that a card shows.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct CardField {
+    pub(crate) field: WatchedField,
+    /// Its line among those of the decoded message; `None` for the delay.
+    pub(crate) line: Option<usize>,
+}
+
+impl Card {
+    /// The fields that can be watched, in the order in which they are shown.
+    pub(crate) fn fields(&self) -> Vec<CardField> {
+        let Some(MessageAt::Message {
+            header_stamp,
+            decoded,
+            ..
+        }) = self.message.as_ref().map(|result| &result.outcome)
+        else {
+            return Vec::new();
+        };
+        let delay = header_stamp.map(|_| CardField {
+            field: WatchedField::Delay,
+            line: None,
+        });
+        delay.into_iter().chain(value_fields(decoded)).collect()
+    }
+
+    /// The selected one.
+    pub(crate) fn selected_field(&self) -> Option<CardField> {
+        let mut fields = self.fields();
+        let last = fields.len().checked_sub(1)?;
+        Some(fields.swap_remove(self.field.min(last)))
+    }
+}
+
+/// The lines that have a value and a path.
+fn value_fields(decoded: &Decoded) -> Vec<CardField> {
+    let mut fields = Vec::new();
+    if decoded.format == PayloadFormat::Hex {
+        return fields;
+    }
+    // The path of the message that contains the present line, by depth.
+    let mut paths: Vec<String> = Vec::new();
+    for (at, FieldLine { depth, name, value }) in decoded.lines.iter().enumerate() {
+        paths.truncate(*depth);
+        let parent = paths.last().map_or("", String::as_str);
+        let path = match (parent, name.starts_with('[')) {
+            ("", _) => name.clone(),
+            (parent, true) => format!("{parent}{name}"),
+            (parent, false) => format!("{parent}.{name}"),
+        };
+        // An array on one line has no single value.
+        let has_value = !value.is_empty() && !value.starts_with('[');
+        if has_value
+            && !name.is_empty()
+            && let Ok(path) = path.parse::<ValuePath>()
+        {
+            fields.push(CardField {
+                field: WatchedField::Value(path),
+                line: Some(at),
+            });
+        }
+        paths.push(path);
+    }
+    fields
+}

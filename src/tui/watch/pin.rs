@@ -1,0 +1,69 @@
+//! [`Pin`]: a field of a topic that is watched.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bag::TopicId;
+use crate::decode::ValuePath;
+
+/// What is watched of a message.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum WatchedField {
+    /// The value of a field.
+    Value(ValuePath),
+    /// How much later than the stamp of its header a message was recorded.
+    Delay,
+}
+
+impl fmt::Display for WatchedField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(path) => path.fmt(f),
+            Self::Delay => f.write_str("delay"),
+        }
+    }
+}
+
+/// A field of a topic of the present recording.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Pin {
+    /// The topic.
+    pub topic: TopicId,
+    /// The field.
+    pub field: WatchedField,
+}
+
+/// A field of any recording that has the topic with this type; as it is saved.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SavedPin {
+    /// The name of the topic in the recording.
+    pub topic: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The path of the field; `None` for the delay behind the stamp of the header.
+    pub field: Option<String>,
+}
+
+impl SavedPin {
+    /// What is watched; `None` if its path cannot be read.
+    pub fn field(&self) -> Option<WatchedField> {
+        match &self.field {
+            None => Some(WatchedField::Delay),
+            Some(path) => path.parse().ok().map(WatchedField::Value),
+        }
+    }
+
+    /// How `field` of a topic is saved.
+    pub fn new(topic: &str, type_name: &str, field: &WatchedField) -> Self {
+        Self {
+            topic: topic.to_owned(),
+            type_name: type_name.to_owned(),
+            field: match field {
+                WatchedField::Value(path) => Some(path.to_string()),
+                WatchedField::Delay => None,
+            },
+        }
+    }
+}
