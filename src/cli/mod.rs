@@ -30,6 +30,7 @@ pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
 pub use plan::files::{Overwrites, check_reports, check_written};
+pub use plan::resume::{RunState, command_line};
 pub use plan::select::{Chosen, SelectError, choose, ids_of};
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use report::check::Check;

@@ -33,6 +33,10 @@ pub enum ScreenRequest {
     AddMark(Mark),
     /// Delete the mark at this time.
     RemoveMark(Time<Ros>),
+    /// Copy the command line that plays on from here, with [`Screen::copy`].
+    CopyCommand,
+    /// Remember the position, and end the run.
+    QuitToResume,
     /// End the run.
     Quit,
 }
@@ -118,6 +122,13 @@ impl Screen {
             self.settle_at = Some(self.transport.now().saturating_add(SETTLE_DELAY));
         }
         requests
+    }
+
+    /// Puts a text into the clipboard, where the terminal permits it (OSC 52).
+    pub fn copy(&mut self, text: &str) {
+        let done = self.terminal.copy(text);
+        self.keep_failure(done);
+        self.is_stale = true;
     }
 
     /// Everything that is shown.
@@ -280,6 +291,11 @@ impl Screen {
             }
             Effect::AddMark(mark) => return Some(ScreenRequest::AddMark(mark)),
             Effect::RemoveMark(time) => return Some(ScreenRequest::RemoveMark(time)),
+            Effect::CopyCommand => return Some(ScreenRequest::CopyCommand),
+            Effect::QuitToResume => {
+                self.outbox.close();
+                return Some(ScreenRequest::QuitToResume);
+            }
             Effect::Quit => {
                 self.outbox.close();
                 return Some(ScreenRequest::Quit);

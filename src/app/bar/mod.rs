@@ -16,7 +16,11 @@ pub(crate) mod remote_lookup;
 #[cfg(feature = "tui")]
 pub(crate) mod remote_model;
 #[cfg(feature = "tui")]
+pub(crate) mod resume;
+#[cfg(feature = "tui")]
 pub(crate) mod settings;
+#[cfg(feature = "tui")]
+mod state_file;
 #[cfg(feature = "tui")]
 pub(crate) mod watched_file;
 
@@ -34,6 +38,7 @@ use bagplay::tui::{
 use bagplay::untrusted::Foreign;
 use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
+use jiff::Timestamp;
 use tracing::Level;
 
 use super::failure::{Failure, OrExit};
@@ -62,6 +67,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Setup {
     args: PlayArgs,
     look: Look,
+    /// Where playing starts because `Q` left the recording there.
+    resumes_at: Option<bagplay::time::Duration>,
+}
+
+impl Setup {
+    /// Playing starts this long after the start of the recording, because `Q` left it there.
+    pub(crate) fn resumes_at(&mut self, position: bagplay::time::Duration) {
+        self.resumes_at = Some(position);
+    }
 }
 
 /// Decides whether the bar is shown, and how: it is shown on request, or on a terminal outside of CI.
@@ -82,6 +96,7 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
     Ok(Some(Setup {
         args: args.clone(),
         look: Look::of_user(ascii, output)?,
+        resumes_at: None,
     }))
 }
 
@@ -92,17 +107,24 @@ pub(crate) fn watch<O>(
     bag: &Bag,
     reach: Reach,
     marks: &Arc<MarkBook>,
-    Setup { args, look }: Setup,
+    Setup {
+        args,
+        look,
+        resumes_at,
+    }: Setup,
 ) -> Result<Ended, Failure> {
     let known = marks.list().unwrap_or_else(|error| {
         tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()
     });
     let name = bag.files().first().map(|file| file.name.last_part());
-    let model =
-        bar_model::model(run, &args, bag, look.appearance(), known).watching(&watched_file::load());
+    let model = bar_model::model(run, &args, bag, look.appearance(), known);
+    let mut model = model.watching(&watched_file::load());
+    if let Some(position) = resumes_at {
+        model.handle(resume::event(position), Timestamp::now());
+    }
     let mut host = LocalRun::new(run, running, bag, marks);
-    let shown = show(
+    let left = show(
         &mut host,
         run.log_target,
         name.unwrap_or_default(),
@@ -117,7 +139,23 @@ pub(crate) fn watch<O>(
             })
         },
     );
-    shown.map(|()| host.ended())
+    let left = left?;
+    if let Some(position) = left.remembered {
+        resume::remember(bag, position);
+    }
+    if let Some(command) = left.resume_with {
+        tracing::info!("resume with: {command}");
+    }
+    Ok(host.ended())
+}
+
+/// How the bar was left.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    /// The position to remember for the next run, from the start of the recording.
+    remembered: Option<bagplay::time::Duration>,
+    /// The command line that plays on, unless everything was played.
+    resume_with: Option<String>,
 }
 
 /// What the bar shows of a run.
@@ -136,7 +174,7 @@ pub(crate) fn show(
     log_target: &LogTarget,
     name: &str,
     start: impl FnOnce(EventSink) -> anyhow::Result<Shown>,
-) -> Result<(), Failure> {
+) -> Result<Left, Failure> {
     let (told, news) = bounded(WAITING);
     // Nothing is written any more where the screen will be, and earlier lines have been written.
     log_target.log.divert(Box::new(lines_to(told.clone())));
@@ -149,7 +187,7 @@ pub(crate) fn show(
     });
     let done = start(sink).and_then(|shown| draw(host, shown, terminal, &news));
     if tui::is_stuck() {
-        let exit = done.as_ref().map_or(Exit::Failed, |()| host.exit());
+        let exit = done.as_ref().map_or(Exit::Failed, |_| host.exit());
         leave_anyway(exit).or_exit(Exit::Failed)?;
     }
     // From here on nothing draws, even if the screen failed.
@@ -167,7 +205,7 @@ fn draw(
     }: Shown,
     terminal: Terminal,
     news: &Receiver<Event>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Left> {
     let (wake, moved) = bounded(1);
     let transport = host.transport().clone();
     transport.on_change(Arc::new(move || {
@@ -180,6 +218,7 @@ fn draw(
     let mut hang_up = tui::terminal_hang_up()?;
     screen.handle(host.first_events());
     let mut is_drawn = true;
+    let mut left = Left::default();
     loop {
         if is_drawn && let Err(error) = screen.draw() {
             has_gone(host, error.into())?;
@@ -232,22 +271,33 @@ fn draw(
             match request {
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
+                ScreenRequest::CopyCommand => {
+                    let command = resume::command(screen.model());
+                    screen.copy(&command);
+                    tracing::info!("copied: {command}");
+                }
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
-                ScreenRequest::Quit if host.is_late() => {
+                ScreenRequest::Quit | ScreenRequest::QuitToResume if host.is_late() => {
                     tui::restore_for_good();
                     host.finish_marks(PATIENCE);
                     log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
+                }
+                ScreenRequest::QuitToResume => {
+                    left.remembered = screen.model().since_start();
+                    host.leave();
                 }
                 ScreenRequest::Quit => host.leave(),
             }
         }
     }
     if !host.is_elsewhere() {
-        watched_file::save(screen.model());
+        let model = screen.model();
+        watched_file::save(model);
+        left.resume_with = model.since_start().map(|_| resume::command(model));
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Ends the process even if the terminal never takes the last output.

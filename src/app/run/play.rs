@@ -37,10 +37,11 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
-    let interface = Interface::choose(args, output)?;
+    let mut interface = Interface::choose(args, output)?;
     let (bag, mut plan) = prepare(args, log_target)?;
     plan.options.digest = output.format == Format::Json;
     plan.options.when_done = interface.when_done(args);
+    interface.resume(args, &bag, &mut plan);
 
     let rules = Rules::of(args);
     let adapt = |options| WireOptions {
@@ -193,6 +194,21 @@ impl Interface {
         }
         Ok(Self::Headless)
     }
+
+    /// With the bar, playing starts where `Q` left the recording, unless flags say where.
+    #[cfg(feature = "tui")]
+    fn resume(&mut self, args: &PlayArgs, bag: &Bag, plan: &mut Plan) {
+        let Self::Bar(setup) = self else { return };
+        let options = &mut plan.options;
+        let position = bar::resume::take_position(args, bag);
+        if let Some(time) = position.filter(|time| options.played.range.contains(*time)) {
+            options.start = Some(time);
+            setup.resumes_at(time.saturating_since(options.recording.start()));
+        }
+    }
+
+    #[cfg(not(feature = "tui"))]
+    fn resume(&mut self, _: &PlayArgs, _: &Bag, _: &mut Plan) {}
 
     /// With the bar, the run does not end by itself.
     const fn when_done(&self, args: &PlayArgs) -> WhenDone {

@@ -5,6 +5,7 @@ pub(super) mod ci;
 pub(super) mod clock_server;
 pub(super) mod files;
 pub(super) mod kinds;
+pub(super) mod resume;
 pub(super) mod select;
 
 use std::cmp::Ordering;

@@ -74,6 +74,10 @@ pub enum Action {
     Redraw,
     /// Suspend the process, as ctrl-Z does.
     Suspend,
+    /// Copy the command line that plays on from here.
+    CopyCommand,
+    /// Stop playback and quit; the next run of this recording starts here.
+    QuitToResume,
     /// Stop playback and quit.
     Quit,
 }
@@ -120,6 +124,8 @@ impl Action {
             | Self::Log
             | Self::Redraw
             | Self::Suspend
+            | Self::CopyCommand
+            | Self::QuitToResume
             | Self::Quit => false,
         }
     }
@@ -228,6 +234,8 @@ pub const BINDINGS: &[Group] = &[
         row("back", Action::Back, "esc", None, "close the overlay, or clear the filter"),
         row("redraw", Action::Redraw, "ctrl+l", None, "redraw the screen"),
         row("suspend", Action::Suspend, "ctrl+z", None, "suspend; fg in the shell continues"),
+        row("copy-command", Action::CopyCommand, "y", None, "copy the command line that plays on from here"),
+        row("quit-to-resume", Action::QuitToResume, "Q", None, "quit; the next run of this recording starts here"),
         row("quit", Action::Quit, "q ctrl+c", Some("quit"), "stop playing and quit"),
     ]),
 ];

@@ -117,6 +117,10 @@ pub enum Effect {
     Redraw,
     /// Suspend the process.
     Suspend,
+    /// Copy the command line that plays on from here.
+    CopyCommand,
+    /// Remember the position, and end the run.
+    QuitToResume,
     /// End the run.
     Quit,
 }

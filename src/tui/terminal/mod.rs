@@ -14,6 +14,7 @@ use std::panic;
 use std::rc::Rc;
 use std::sync::Once;
 
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::queue;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::backend::CrosstermBackend;
@@ -91,6 +92,11 @@ impl Terminal {
         queue!(self.buffer, EndSynchronizedUpdate)?;
         writer::draw(self.buffer.0.take());
         Ok(true)
+    }
+
+    /// Asks the terminal to put a text into the clipboard; it is written with the next frame.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        queue!(self.buffer, CopyToClipboard::to_clipboard_from(text))
     }
 
     /// The next frame is written in full.

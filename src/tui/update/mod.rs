@@ -4,6 +4,7 @@ pub(super) mod densities;
 pub(super) mod hole_keys;
 pub(super) mod pointer;
 pub(super) mod rate_keys;
+pub(super) mod run_state;
 pub(super) mod transport_keys;
 pub(super) mod watch_keys;
 
@@ -178,6 +179,11 @@ impl Model {
             Action::Zoom(by) => self.zoom(by, stamp),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
+            Action::CopyCommand | Action::QuitToResume if self.facts.is_elsewhere => {
+                self.log_info("the command line of a player elsewhere is not known", stamp);
+            }
+            Action::CopyCommand => self.effects.push(Effect::CopyCommand),
+            Action::QuitToResume => self.effects.push(Effect::QuitToResume),
             Action::Quit => self.effects.push(Effect::Quit),
         }
     }

@@ -1,6 +1,7 @@
 //! The transport in a terminal: the effects of keys and mouse on the screen and for subscribers.
 
 use bagplay::wire::ClockStateMessage;
+use rustix::process::Signal;
 use zenoh::Wait;
 
 use crate::pty::terminal_session::{
@@ -563,4 +564,75 @@ fn at_the_end_it_holds_until_space_plays_again() {
         recorded.time(&listener.next("/odom")),
         recorded.times("/odom", 0, span())[0]
     );
+}
+
+#[test]
+fn the_command_line_is_copied_and_printed_at_the_end() {
+    let mut session = play_demo(&["--start-paused", "--wire", "null", "--rate", "2"]).run();
+    session.wait_text("PAUSED");
+    session.keys("[g");
+    session.wait_text("go to: ");
+    session.keys(&format!("+12.5{ENTER}"));
+    session.wait_text("+00:12.500");
+    session.keys("y");
+    let frame = session.wait_text("copied: play ");
+    let tail = "--start +12.5s --rate 1.8 --start-paused";
+    let text: String = frame.rows.concat();
+    assert!(text.contains("--start +12.5s"), "{frame}");
+    // The clipboard gets the same, in base 64.
+    let bytes = session.bytes();
+    let start = bytes.windows(7).position(|part| part == b"\x1b]52;c;");
+    let encoded = &bytes[start.expect("a copy") + 7..];
+    let length = encoded.iter().position(|byte| matches!(byte, 7 | 0x1b));
+    let copied = decode_base64(&encoded[..length.unwrap()]);
+    assert!(
+        copied.starts_with("play ") && copied.ends_with(tail),
+        "{copied}"
+    );
+    session.keys("q");
+    session.wait_end();
+    let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
+    assert!(bytes.contains(&format!("resume with: {copied}")), "{bytes}");
+}
+
+fn decode_base64(text: &[u8]) -> String {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text
+        .iter()
+        .filter_map(|byte| DIGITS.iter().position(|digit| digit == byte));
+    let bits =
+        digits.flat_map(|digit| (0..6).rev().map(move |bit| u8::from(digit >> bit & 1 == 1)));
+    let bits: Vec<u8> = bits.collect();
+    let bytes = bits
+        .chunks_exact(8)
+        .map(|byte| byte.iter().fold(0, |all, bit| all << 1 | bit));
+    String::from_utf8(bytes.collect()).unwrap()
+}
+
+#[test]
+fn a_recording_that_was_left_with_capital_q_starts_there_once_more() {
+    let state = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let session = play_demo(&[&["--start-paused", "--wire", "null"], args].concat());
+        session
+            .env("XDG_STATE_HOME", state.path().to_str().unwrap())
+            .run()
+    };
+    let mut session = run(&[]);
+    session.wait_text("PAUSED");
+    session.keys(&format!("{RIGHT}{RIGHT}"));
+    session.wait_text("+00:10.000");
+    session.keys("Q");
+    session.wait_end();
+    // A flag counts more.
+    let mut elsewhere = run(&["--start", "+3"]);
+    elsewhere.wait_text("+00:03.000");
+    elsewhere.signal(Signal::TERM);
+    elsewhere.wait_end();
+    let mut again = run(&[]);
+    let frame = again.wait_text("+00:10.000");
+    assert!(frame.has("where it was left with Q"), "{frame}");
+    again.keys("q");
+    again.wait_end();
+    run(&[]).wait_text("+00:00.000");
 }

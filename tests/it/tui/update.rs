@@ -188,6 +188,8 @@ fn effects(model: &mut Model) -> String {
         Effect::Outline(range) => format!("outline {}", span(range)),
         Effect::Redraw => "redraw".to_owned(),
         Effect::Suspend => "suspend".to_owned(),
+        Effect::CopyCommand => "copy".to_owned(),
+        Effect::QuitToResume => "quit to resume".to_owned(),
         Effect::Quit => "quit".to_owned(),
     };
     let texts: Vec<String> = model.take_effects().into_iter().map(text).collect();
@@ -323,6 +325,8 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("back", "", "", ""),
     ("redraw", "redraw", "", ""),
     ("suspend", "suspend", "", ""),
+    ("copy-command", "copy", "", ""),
+    ("quit-to-resume", "quit to resume", "", ""),
     ("quit", "quit", "", ""),
 ];
 
