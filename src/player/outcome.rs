@@ -27,10 +27,10 @@ pub enum Outcome {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum Short {
     /// There is no further message in the direction of play.
-    #[error("there is no message further on")]
+    #[error("there is no next message")]
     NoneAhead,
     /// There is no further message against the direction of play.
-    #[error("there is no message further back")]
+    #[error("there is no previous message")]
     NoneBehind,
     /// The connection to the network was lost.
     #[error("the connection to the network was lost")]

@@ -315,8 +315,8 @@ impl Screen {
 fn log_outcome(outcome: Outcome) {
     match outcome {
         Outcome::Stepped { short, .. } => match short {
-            Some(Short::NoneAhead) => tracing::info!("no message further on"),
-            Some(Short::NoneBehind) => tracing::info!("no message further back"),
+            Some(Short::NoneAhead) => tracing::info!("no next message"),
+            Some(Short::NoneBehind) => tracing::info!("no previous message"),
             Some(Short::NoPath) => tracing::warn!(
                 "the steps that were left are given up: the connection to the network is lost"
             ),

@@ -157,7 +157,7 @@ impl fmt::Display for Unescaped<'_> {
             Event::PathChanged => write!(f, "the connection to the zenoh router has changed"),
             Event::BecameRouter { listen } => write!(
                 f,
-                "the zenoh router is gone: this player is the router now, on {}",
+                "the zenoh router has stopped: this player is the router now, on {}",
                 listen.join(", ")
             ),
             Event::ForeignClock { node } => write!(

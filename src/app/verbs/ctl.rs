@@ -146,7 +146,7 @@ impl Ctl<'_> {
             let published = self.0.player.burst(steps.unsigned_abs())?;
             result.published = Some(published);
             return if published < steps.unsigned_abs() {
-                let reason = "there is no message further on".to_owned();
+                let reason = "there is no next message".to_owned();
                 Err(RequestError::Refused(reason))
             } else {
                 Ok(())

@@ -78,7 +78,7 @@ impl fmt::Display for ClockSummary {
         let [start, end] = [self.start_ns, self.end_ns].map(Time::<Ros>::from_nanos);
         write!(f, "{ended}: /clock went from {start} s to {end} s")?;
         if let Some(achieved) = self.rate.achieved {
-            write!(f, ", rate {achieved:.4} of {} requested", self.rate.asked)?;
+            write!(f, ", rate {achieved:.4}x (asked {}x)", self.rate.asked)?;
         }
         match self.jumps {
             0 => Ok(()),

@@ -304,8 +304,8 @@ impl fmt::Display for Summary {
         );
         let size = bytes(self.bytes_sent);
         let rate = match (self.rate.asked, self.rate.achieved) {
-            (Some(asked), Some(achieved)) => format!(", rate {achieved:.4} of {asked} requested"),
-            (None, Some(achieved)) => format!(", rate {achieved:.1}"),
+            (Some(asked), Some(achieved)) => format!(", rate {achieved:.4}x (asked {asked}x)"),
+            (None, Some(achieved)) => format!(", rate {achieved:.1}x"),
             (_, None) => String::new(),
         };
         write!(f, "{ended} {sent} on {topics}, {size}{rate}")?;

@@ -112,7 +112,7 @@ fn topic_lines(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> 
         .message_count
         .map_or_else(|| "?".to_owned(), |total| total.to_string());
     let sent = format!(
-        "{} ({total} in bag), {} again after jumps, {} late, {} not taken",
+        "{} ({total} in bag), {} resent after seeks, {} late, {} dropped",
         counts.sent, counts.refilled, counts.late, counts.dropped
     );
     lines.push(field(model, "sent", sent));

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 use super::{timeline, words};
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
+use crate::tui::model::parts::TopicRow;
 use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::{Model, time_format};
 
@@ -177,12 +178,21 @@ fn state_parts(model: &Model) -> Vec<Part> {
     parts
 }
 
+/// Whether a `/clock` of the recording is played.
+fn plays_recorded_clock(model: &Model) -> bool {
+    let is_clock = |row: &TopicRow| row.name == "/clock" && row.left_out.is_none() && !row.is_muted;
+    model.rows.iter().any(is_clock)
+}
+
 fn clock_parts(model: &Model) -> Vec<Part> {
     let theme = &model.appearance.theme;
     let mut parts = vec![match (&model.followed, &model.facts.clock) {
         (Some(followed), _) => Part::new(6, words::followed(model, followed), theme.accent),
-        (None, Some(hz)) => Part::new(6, format!("/clock {hz}"), Style::new()),
-        (None, None) => Part::new(9, "no /clock", theme.dim),
+        (None, Some(hz)) => Part::new(6, format!("/clock: {hz}"), Style::new()),
+        (None, None) if plays_recorded_clock(model) => {
+            Part::new(6, "/clock: recorded", Style::new())
+        }
+        (None, None) => Part::new(9, "/clock: off", theme.dim),
     }];
     let subscribers = &model.subscribers;
     let known: Vec<usize> = subscribers

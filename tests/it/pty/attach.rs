@@ -65,7 +65,7 @@ fn the_keys_of_the_bar_drive_a_player_elsewhere() {
     let player = Player::new(&["--start-paused", "--clock"]);
     let mut bar = player.attach();
     bar.wait_text("PAUSED");
-    bar.wait_text("/clock 40 Hz");
+    bar.wait_text("/clock: 40 Hz");
     bar.keys("]");
     bar.wait_text("×1.10");
     assert_eq!(player.status()["rate"], 1.1);

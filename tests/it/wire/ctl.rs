@@ -217,8 +217,7 @@ fn steps_back_past_the_first_message_say_that_they_were_fewer() {
     driven.done(&["step", "3"]);
     let back = driven.ctl(&["step", "-9"]);
     assert_eq!((back.code, &back.result["published"]), (1, &1.into()));
-    let reason =
-        "fewer steps than asked for, 1 message published: there is no message further back";
+    let reason = "fewer steps than asked for, 1 message published: there is no previous message";
     assert!(back.error.contains(reason), "{}", back.error);
 }
 
@@ -245,11 +244,7 @@ fn what_is_refused_ends_with_1_and_the_reason() {
         (past.code, &past.result["success"]),
         (1, &Value::Bool(false))
     );
-    assert!(
-        past.error.contains("no message further on"),
-        "{}",
-        past.error
-    );
+    assert!(past.error.contains("no next message"), "{}", past.error);
     let unknown = driven.ctl(&["step", "--topic", "/nothing"]);
     assert_eq!(unknown.code, 1);
     assert!(unknown.error.contains("/nothing"), "{}", unknown.error);

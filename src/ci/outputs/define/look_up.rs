@@ -70,7 +70,7 @@ impl LookUp {
         silent: &mut HashMap<String, String>,
     ) -> Result<Schema, String> {
         let hash = topic.type_hash.as_ref().ok_or("it has no type hash")?;
-        let mut problem = "it is gone".to_owned();
+        let mut problem = "it has left the network".to_owned();
         for node in self.subscriptions.nodes(topic) {
             if self.subscriptions.is_over() {
                 break;

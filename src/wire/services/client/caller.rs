@@ -27,7 +27,7 @@ pub enum CallError {
     #[error("no answer within {} s", .0.as_secs_f64())]
     NoAnswer(Duration),
     /// The server is gone, or knows the type under another hash.
-    #[error("its server is gone")]
+    #[error("its server has left the network")]
     NoServer,
     /// The request cannot be sent.
     #[error("the request cannot be sent: {0}")]

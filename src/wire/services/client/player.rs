@@ -114,7 +114,7 @@ impl<'a> PlayerClient<'a> {
         let response = self.call::<PlayNext>("play_next", &Empty::default())?;
         succeeded(
             response.success,
-            "the player is not paused, or there is no message further on",
+            "the player is not paused, or there is no next message",
         )
     }
 
