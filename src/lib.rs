@@ -27,9 +27,10 @@
 //! | feature | brings | crates of its own |
 //! |---|---|---|
 //! | none | all other modules | codecs, checksums, serde, tracing |
+//! | `find` | `find`: searches for messages by conditions on their fields | regex, strsim |
 //! | `wire` | `wire`: sessions that act as ROS 2 nodes, and a time source that follows a clock server | zenoh, sha2 |
-//! | `ci` | `ci`: runs against programs under test, with verdicts | a writer of MCAP files, quick-junit, toml, regex, jiff |
-//! | `tui` | `tui`: the transport bar | ratatui, crossterm, toml, jiff |
+//! | `ci` | `ci`: runs against programs under test, with verdicts | with `find`; a writer of MCAP files, quick-junit, toml, jiff |
+//! | `tui` | `tui`: the transport bar | with `find`; ratatui, crossterm, toml, jiff |
 //! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
 //!
 //! `cli` and `tui` are on by default. A program that follows a clock server takes `default-features = false` and
@@ -43,6 +44,8 @@ pub mod ci;
 pub mod cli;
 pub mod clock;
 pub mod decode;
+#[cfg(feature = "find")]
+pub mod find;
 pub mod marks;
 pub mod output;
 pub mod player;

@@ -63,20 +63,27 @@ pub(super) fn method(topic: &Topic) -> Result<Method, String> {
     let Some(schema) = &topic.schema else {
         return Err(format!("`{encoding}` without a definition is not decoded"));
     };
-    let (dialect, wire_format) = match (encoding, schema.encoding.as_str()) {
-        ("cdr", "ros2msg") => (Dialect::Ros2, WireFormat::Cdr),
-        ("ros1", "ros1msg") => (Dialect::Ros1, WireFormat::Ros1),
-        (_, definition) => {
-            return Err(format!(
-                "`{encoding}` with a definition in `{definition}` is not decoded"
-            ));
-        }
+    let Some((dialect, wire_format)) = dialect(topic) else {
+        let definition = &schema.encoding;
+        return Err(format!(
+            "`{encoding}` with a definition in `{definition}` is not decoded"
+        ));
     };
     check_schema(schema)?;
     let definitions = read_message(dialect, &schema.name, &schema.data);
     let definitions = definitions.map_err(|error| error.to_string())?;
     let layout = TypeLayout::new(&definitions, wire_format).map_err(|error| error.to_string())?;
     Ok(Method::Ros(layout))
+}
+
+/// The language of the definition and the format of the messages, if ROS messages are decoded with it.
+pub(super) fn dialect(topic: &Topic) -> Option<(Dialect, WireFormat)> {
+    let schema = topic.schema.as_ref()?;
+    match (topic.encoding.as_str(), schema.encoding.as_str()) {
+        ("cdr", "ros2msg") => Some((Dialect::Ros2, WireFormat::Cdr)),
+        ("ros1", "ros1msg") => Some((Dialect::Ros1, WireFormat::Ros1)),
+        _ => None,
+    }
 }
 
 fn check_schema(schema: &Schema) -> Result<(), String> {

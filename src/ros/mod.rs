@@ -1,5 +1,6 @@
 //! What ROS 2 defines for topics: QoS profiles, message definitions, type hashes, names of types.
 
+pub(crate) mod constants;
 pub(crate) mod message_definition;
 mod names;
 mod publisher;
@@ -12,7 +13,9 @@ mod type_description;
 mod type_text;
 
 pub use message_definition::SchemaError;
-pub use names::{dds_type, is_tf_static, is_type_hash, ros_type};
+#[cfg(feature = "find")]
+pub use names::nearest_topic;
+pub use names::{dds_type, is_same_topic, is_tf_static, is_type_hash, ros_type};
 pub use publisher::{PublishedTopic, Publisher};
 pub use qos::{
     Durability, History, Liveliness, MAX_LATCHED_MESSAGES, Qos, QosDuration, Reliability,

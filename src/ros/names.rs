@@ -1,4 +1,8 @@
-//! Names of ROS 2: types in their two forms, type hashes, `/tf_static`.
+//! Names of ROS 2: types in their two forms, type hashes, topics that may be meant, `/tf_static`.
+
+/// Names of topics that are at least so similar may be meant for each other.
+#[cfg(feature = "find")]
+const SIMILAR: f64 = 0.85;
 
 /// The DDS form of a ROS 2 type: `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`, also for `srv` and `action`.
 /// `std_msgs/String` counts as `msg`. `None` if it is not a type name.
@@ -34,6 +38,26 @@ pub fn ros_type(dds: &str) -> String {
 /// joiners.
 pub fn is_tf_static(recorded_name: &str) -> bool {
     recorded_name.rsplit('/').next() == Some("tf_static")
+}
+
+/// Whether two names are those of one topic: a leading slash does not count.
+pub fn is_same_topic(one: &str, other: &str) -> bool {
+    one.trim_start_matches('/') == other.trim_start_matches('/')
+}
+
+/// The name that is most like one that does not exist, if one is like it.
+#[cfg(feature = "find")]
+pub fn nearest_topic<'a>(
+    wanted: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // Similarity is computed in the square of the length.
+    let short = |name: &str| -> String { name.trim_start_matches('/').chars().take(64).collect() };
+    let wanted = short(wanted);
+    let likeness = |known| strsim::jaro_winkler(&short(known), &wanted);
+    let all = names.into_iter().map(|known| (likeness(known), known));
+    let (likeness, known) = all.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (likeness > SIMILAR).then_some(known)
 }
 
 /// Whether a recorded text is a type hash: `RIHS01_` and 64 lower-case hexadecimal digits. For an unknown hash,
@@ -83,6 +107,22 @@ mod tests {
             assert_eq!(dds_type(no), None, "{no}");
         }
         assert_eq!(ros_type("custom"), "custom");
+    }
+
+    #[cfg(feature = "find")]
+    #[test]
+    fn the_nearest_topic_is_one_that_is_like_the_name() {
+        let names = ["/imu", "/rosout", "/diagnostics", "odom"];
+        for (wanted, nearest) in [
+            ("/rosuot", Some("/rosout")),
+            ("diagnostic", Some("/diagnostics")),
+            ("/odo", Some("odom")),
+            ("/camera", None),
+        ] {
+            assert_eq!(nearest_topic(wanted, names), nearest, "{wanted}");
+        }
+        assert_eq!(nearest_topic("/imu", []), None);
+        assert!(is_same_topic("imu", "/imu") && !is_same_topic("/imu", "/imu2"));
     }
 
     #[test]

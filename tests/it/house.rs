@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 15] = [
+const MAY_IMPORT: [(&str, &[&str]); 16] = [
     ("time", &[]),
     ("untrusted", &[]),
     ("clock", &["time"]),
@@ -16,6 +16,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("marks", &["time", "untrusted"]),
     ("bag", &["time", "ros", "untrusted"]),
     ("decode", &["time", "bag", "ros", "untrusted"]),
+    ("find", &["time", "bag", "decode", "ros", "untrusted"]),
     ("output", &["bag", "time"]),
     ("player", &["time", "bag", "output"]),
     (
@@ -39,6 +40,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
             "marks",
             "bag",
             "decode",
+            "find",
             "player",
         ],
     ),
@@ -50,6 +52,8 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
             "untrusted",
             "marks",
             "bag",
+            "decode",
+            "find",
             "player",
             "wire",
             "ci",
@@ -64,6 +68,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
             "untrusted",
             "bag",
             "decode",
+            "find",
             "output",
             "player",
             "wire",
@@ -72,7 +77,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];
-const EVERY_ROOM: [&str; 13] = [
+const EVERY_ROOM: [&str; 14] = [
     "time",
     "untrusted",
     "clock",
@@ -80,6 +85,7 @@ const EVERY_ROOM: [&str; 13] = [
     "marks",
     "bag",
     "decode",
+    "find",
     "output",
     "player",
     "wire",

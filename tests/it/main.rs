@@ -11,6 +11,8 @@ mod clock;
 mod decode;
 #[cfg(feature = "tui")]
 mod docs;
+#[cfg(feature = "ci")]
+mod find;
 mod house;
 mod machine;
 mod performance;

@@ -94,9 +94,9 @@ impl<'a> Elements<'a> {
         Ok(())
     }
 
-    /// The value of one element that is no message.
+    /// The value of one element that is no message. It is not counted: an array of a million bytes has as many steps as
+    /// it has elements.
     pub(super) fn value(&mut self, element_type: ElementType) -> Result<FieldValue<'a>, Stop> {
-        self.step()?;
         Ok(match element_type {
             ElementType::Primitive(primitive) => self.primitive(primitive)?,
             ElementType::Stamp(stamp) => {
@@ -117,7 +117,6 @@ impl<'a> Elements<'a> {
 
     /// The length of a text: bytes, or UTF-16 units.
     pub(super) fn text_length(&mut self, element_type: ElementType) -> Result<usize, Stop> {
-        self.step()?;
         Ok(match element_type {
             ElementType::WideText => self.wide_text()?.len() / 4,
             _ => self.text()?.len(),

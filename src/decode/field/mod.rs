@@ -3,6 +3,8 @@
 //! A [`ValuePath`] names the field. A [`FieldReader`] is made once for a topic and a path, and reads the values in each
 //! message.
 
+mod compare;
+mod constants;
 mod elements;
 mod error;
 mod header_stamp;
@@ -12,8 +14,10 @@ mod reader;
 mod resolve;
 mod value;
 
+pub use compare::{Comparison, Number};
+pub use constants::{TypeConstants, constants_at};
 pub use error::FieldError;
 pub use header_stamp::HeaderStamp;
 pub use path::{InvalidValuePath, ValuePath};
 pub use reader::FieldReader;
-pub use value::FieldValue;
+pub use value::{FieldKind, FieldValue};

@@ -11,8 +11,8 @@ const MAX_PARTS: usize = 200;
 /// Which field of a message.
 ///
 /// Names have dots between them: `pose.pose.position.x`. An element of an array has its index in brackets, from 0, or
-/// from the end by `[-1]`; `[*]` stands for all elements. `length` is the number of elements of an array, or of bytes
-/// of a text. A time has the parts `sec` and `nanosec`.
+/// from the end by `[-1]`; `[*]` or `[]` stands for all elements. `length` is the number of elements of an array, or of
+/// bytes of a text. A time has the parts `sec` and `nanosec`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ValuePath {
     parts: Vec<Part>,
@@ -44,6 +44,13 @@ impl ValuePath {
     /// Whether it stands for all elements of an array, so that a message may have any number of values.
     pub fn has_wildcard(&self) -> bool {
         self.parts.contains(&Part::Every)
+    }
+
+    /// How many `[*]` stand for the same elements in both paths, from the start: those before the first difference.
+    pub fn shared_wildcards(&self, other: &Self) -> usize {
+        let pairs = self.parts.iter().zip(&other.parts);
+        let same = pairs.take_while(|(own, its)| own == its);
+        same.filter(|(part, _)| **part == Part::Every).count()
     }
 
     /// The path of one value: each `[*]` replaced by the next of these indexes.
@@ -113,7 +120,7 @@ fn parse(text: &str) -> Result<ValuePath, &'static str> {
                 .and_then(|rest| rest.split_once(']'))
                 .ok_or("brackets do not match")?;
             parts.push(match index {
-                "*" => Part::Every,
+                "*" | "" => Part::Every,
                 _ => Part::Index(index.parse().map_err(|_| "an index is a whole number")?),
             });
             rest = after;
@@ -148,6 +155,7 @@ mod tests {
             assert_eq!(path.parts(), parts, "{text}");
             assert_eq!(path.to_string(), text);
         }
+        assert_eq!("t[].id".parse::<ValuePath>(), "t[*].id".parse());
     }
 
     #[test]
@@ -162,7 +170,7 @@ mod tests {
             ("a[0", "do not match"),
             ("a[0]b", "do not match"),
             ("a[x]", "whole number"),
-            ("a[]", "whole number"),
+            ("a[ ]", "whole number"),
             ("a[99999999999999999999]", "whole number"),
             (&"a.".repeat(300), "too long"),
         ] {
@@ -180,5 +188,21 @@ mod tests {
         assert_eq!(path.at(&[7, 0]), "a[7].b[2].c[0]");
         assert_eq!(path.at(&[7]), "a[7].b[2].c[*]");
         assert!(!"a[2].b".parse::<ValuePath>().unwrap().has_wildcard());
+    }
+
+    #[test]
+    fn wildcards_are_shared_up_to_the_first_difference() {
+        for (one, other, shared) in [
+            ("a[*].b", "a[*].c", 1),
+            ("a[*].b", "a[*].b", 1),
+            ("a[*].b[*]", "a[*].c[*]", 1),
+            ("a[*][*].b", "a[*][*].c", 2),
+            ("a[*].b", "c[*].b", 0),
+            ("a[*].b", "a[0].b", 0),
+            ("a", "a", 0),
+        ] {
+            let path = |text: &str| text.parse::<ValuePath>().unwrap();
+            assert_eq!(path(one).shared_wildcards(&path(other)), shared, "{one}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::error::FieldError;
 use super::json_field;
 use super::path::ValuePath;
 use super::resolve::{Step, resolve};
-use super::value::{FieldValue, Visit};
+use super::value::{FieldKind, FieldValue, Visit};
 use crate::bag::Topic;
 use crate::decode::decoded::Stop;
 use crate::decode::decoder::{Method, cdr_data, method};
@@ -27,7 +27,7 @@ pub struct FieldReader {
 
 #[derive(Clone, Debug)]
 enum FieldMethod {
-    Ros(TypeLayout, Vec<Step>),
+    Ros(TypeLayout, Vec<Step>, FieldKind),
     Json,
 }
 
@@ -40,13 +40,21 @@ impl FieldReader {
             .map_err(FieldError::Definition)?
         {
             Method::Ros(layout) => {
-                let steps = resolve(&layout, path)?;
-                FieldMethod::Ros(layout, steps)
+                let (steps, kind) = resolve(&layout, path)?;
+                FieldMethod::Ros(layout, steps, kind)
             }
             Method::Json => FieldMethod::Json,
         };
         let path = path.clone();
         Ok(Self { path, method })
+    }
+
+    /// The kind of the values. `None` for JSON, where each value has a kind of its own.
+    pub const fn kind(&self) -> Option<FieldKind> {
+        match &self.method {
+            FieldMethod::Ros(.., kind) => Some(*kind),
+            FieldMethod::Json => None,
+        }
     }
 
     /// Calls `visit` with each value of the path in a message, in order, until it breaks. The first argument has the
@@ -59,7 +67,7 @@ impl FieldReader {
         visit: &mut dyn FnMut(&[u64], FieldValue<'_>) -> ControlFlow<()>,
     ) -> Result<(), FieldError> {
         let result = match &self.method {
-            FieldMethod::Ros(layout, steps) => read_ros(layout, steps, payload, visit),
+            FieldMethod::Ros(layout, steps, _) => read_ros(layout, steps, payload, visit),
             FieldMethod::Json => json_field::read(&self.path, payload, visit),
         };
         result.map_err(|stop| {
@@ -464,6 +472,21 @@ mod tests {
         );
         let not_cdr = read(&nested(), "name", &[0, 9, 0, 0, 1]).unwrap_err();
         assert!(not_cdr.to_string().contains("not plain CDR"), "{not_cdr}");
+    }
+
+    #[test]
+    fn all_elements_of_a_large_array_are_read() {
+        let topic = topic("cdr", Some(("ros2msg", "uint8[] data\n")));
+        let count = 1_000_000_u32;
+        let payload = [&[0, 1, 0, 0], &count.to_le_bytes()[..], &vec![7; 1_000_000]].concat();
+        let reader = FieldReader::new(&topic, &"data[*]".parse().unwrap()).unwrap();
+        let mut seen = 0;
+        let mut visit = |_: &[u64], _: FieldValue<'_>| {
+            seen += 1;
+            ControlFlow::Continue(())
+        };
+        reader.read(&payload, &mut visit).unwrap();
+        assert_eq!(seen, count);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::error::FieldError;
 use super::path::{Part, ValuePath};
+use super::value::FieldKind;
 use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
-use crate::ros::message_definition::Array;
+use crate::ros::message_definition::{Array, Primitive};
 use crate::untrusted::Foreign;
 
 /// The most fields that an error lists.
@@ -52,8 +53,11 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The steps of a path that leads to plain values.
-pub(super) fn resolve(layout: &TypeLayout, path: &ValuePath) -> Result<Vec<Step>, FieldError> {
+/// The steps of a path that leads to plain values, and the kind of these.
+pub(super) fn resolve(
+    layout: &TypeLayout,
+    path: &ValuePath,
+) -> Result<(Vec<Step>, FieldKind), FieldError> {
     let mut place = Place::Message(layout.root());
     let mut steps = Vec::with_capacity(path.parts().len());
     for (done, part) in path.parts().iter().enumerate() {
@@ -99,7 +103,8 @@ pub(super) fn resolve(layout: &TypeLayout, path: &ValuePath) -> Result<Vec<Step>
         place = next;
     }
     match place {
-        Place::Value(_) | Place::Part => Ok(steps),
+        Place::Value(element_type) => Ok((steps, kind(element_type))),
+        Place::Part => Ok((steps, FieldKind::Integer)),
         Place::Array(_) => {
             let what = array(path, path.parts().len());
             Err(FieldError::Path(format!("`{path}` {what}")))
@@ -109,6 +114,18 @@ pub(super) fn resolve(layout: &TypeLayout, path: &ValuePath) -> Result<Vec<Step>
             let what = format!("`{path}` is a message; name one of its fields: {fields}");
             Err(FieldError::Path(what))
         }
+    }
+}
+
+/// The kind of an element that is no message.
+fn kind(element_type: ElementType) -> FieldKind {
+    match element_type {
+        ElementType::Primitive(Primitive::Bool) => FieldKind::Bool,
+        ElementType::Primitive(Primitive::F32 | Primitive::F64) => FieldKind::Float,
+        ElementType::Primitive(_) => FieldKind::Integer,
+        ElementType::Text | ElementType::WideText => FieldKind::Text,
+        ElementType::Stamp(_) => FieldKind::Time,
+        ElementType::Message(_) => unreachable!("a message is no value"),
     }
 }
 

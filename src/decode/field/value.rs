@@ -10,6 +10,33 @@ use crate::time::Duration;
 /// The longest text that is shown, in characters.
 const MAX_SHOWN: usize = 120;
 
+/// The kind of a value, as the definition of the message gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FieldKind {
+    /// A truth value.
+    Bool,
+    /// A whole number or a length.
+    Integer,
+    /// A number of 32 or 64 bits that may have a fraction.
+    Float,
+    /// A text.
+    Text,
+    /// A point in time or a duration.
+    Time,
+}
+
+impl FieldKind {
+    /// In words, with their article.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Bool => "a truth value",
+            Self::Integer | Self::Float => "a number",
+            Self::Text => "a text",
+            Self::Time => "a time",
+        }
+    }
+}
+
 /// Receives each value, with the indexes of the elements that `[*]` stands for.
 pub(super) type Visit<'v> = dyn FnMut(&[u64], FieldValue<'_>) -> ControlFlow<()> + 'v;
 
@@ -33,12 +60,14 @@ pub enum FieldValue<'a> {
 impl FieldValue<'_> {
     /// Its kind, in words.
     pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Bool(_) => "a truth value",
-            Self::Integer(_) | Self::Float32(_) | Self::Float64(_) => "a number",
-            Self::Text(_) => "a text",
-            Self::Time(_) => "a time",
-        }
+        let kind = match self {
+            Self::Bool(_) => FieldKind::Bool,
+            Self::Integer(_) => FieldKind::Integer,
+            Self::Float32(_) | Self::Float64(_) => FieldKind::Float,
+            Self::Text(_) => FieldKind::Text,
+            Self::Time(_) => FieldKind::Time,
+        };
+        kind.in_words()
     }
 }
 

@@ -2,13 +2,11 @@
 
 use super::judged::Judged;
 use crate::bag::{Bag, Selection, TopicId};
+use crate::ros::{is_same_topic, nearest_topic};
 use crate::untrusted::Foreign;
 
 /// At most so many topics are listed.
 const LISTED: usize = 8;
-
-/// Names of topics that are at least so similar may be meant for each other.
-const SIMILAR: f64 = 0.85;
 
 /// Which recording.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -65,7 +63,7 @@ impl<'a> Bags<'a> {
             _ => true,
         };
         topics
-            .filter(|(_, topic)| is_same(&topic.name, name))
+            .filter(|(_, topic)| is_same_topic(&topic.name, name))
             .map(|(id, _)| TopicId(id))
             .filter(is_played)
             .map(|id| TopicKey { side, id })
@@ -83,14 +81,16 @@ impl<'a> Bags<'a> {
 
     /// Whether a topic was played under this name.
     pub(crate) fn is_played(&self, name: &str) -> bool {
-        self.played_as.iter().any(|played| is_same(played, name))
+        self.played_as
+            .iter()
+            .any(|played| is_same_topic(played, name))
     }
 
     /// Whether a topic of this name was published, played or recorded.
     fn is_known(&self, name: &str) -> bool {
         let bags = self.inputs.into_iter().chain([self.outputs]);
         let mut topics = bags.flat_map(Bag::topics);
-        self.is_played(name) || topics.any(|topic| is_same(&topic.name, name))
+        self.is_played(name) || topics.any(|topic| is_same_topic(&topic.name, name))
     }
 
     /// That there is no such topic, and which one may be meant; `None` if there is one.
@@ -126,25 +126,11 @@ impl<'a> Bags<'a> {
         if self.is_known(name) {
             return None;
         }
-        // Similarity is computed in the square of the length.
-        let short = |name: &str| name.trim_start_matches('/').chars().take(64).collect();
-        let wanted: String = short(name);
         let names = [Side::Outputs, Side::Inputs].into_iter().flat_map(|side| {
             let topics = self.get(side).map(Bag::topics).unwrap_or_default();
             topics.iter().map(|topic| topic.name.as_str())
         });
         let names = names.filter(|name| !self.either(name).is_empty());
-        let likeness = |known| {
-            let known: String = short(known);
-            strsim::jaro_winkler(&known, &wanted)
-        };
-        let all = names.map(|known| (likeness(known), known));
-        let (likeness, known) = all.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-        (likeness > SIMILAR).then_some(known)
+        nearest_topic(name, names)
     }
-}
-
-/// A leading slash does not count.
-fn is_same(one: &str, other: &str) -> bool {
-    one.trim_start_matches('/') == other.trim_start_matches('/')
 }

@@ -1,12 +1,13 @@
 //! The keys of `[[expect.field]]`: a comparison with the values of a field.
 
-use regex::RegexBuilder;
 use toml::de::DeValue;
 
 use super::source::ExpectationError;
 use super::table::{Form, Table, integer, number};
-use crate::ci::judge::expect::rules::compare::{Comparison, Expected, Number, Test};
+use crate::ci::judge::expect::rules::compare::{Expected, Test};
 use crate::ci::judge::expect::rules::field::{FieldSpec, Which};
+use crate::decode::{Comparison, Number};
+use crate::find::Pattern;
 
 pub(crate) const FIELD: Form = (
     "[[expect.field]]",
@@ -22,9 +23,6 @@ pub(crate) const FIELD: Form = (
         "finite",
     ],
 );
-
-/// The most memory that a pattern may take, in bytes.
-const MAX_PATTERN: usize = 1 << 20;
 
 /// A word of `compare`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,13 +123,10 @@ fn expected(compare: Compare, value: &DeValue<'_>, nan: bool) -> Result<Expected
             let pattern = value
                 .as_str()
                 .ok_or("is a pattern in quotes for `matches`")?;
-            let pattern = RegexBuilder::new(pattern).size_limit(MAX_PATTERN).build();
-            return pattern.map(Expected::Matches).map_err(|error| {
-                // Its text shows the pattern on lines of its own; the last one has the reason.
-                let text = error.to_string();
-                let reason = text.lines().last().unwrap_or_default().trim();
-                format!("is not a pattern: {}", reason.trim_start_matches("error: "))
-            });
+            let pattern = Pattern::new(pattern);
+            return pattern
+                .map(Expected::Matches)
+                .map_err(|error| error.to_string());
         }
         Compare::With(comparison) => {
             if let Some(number) = a_number(value) {
@@ -180,7 +175,7 @@ fn between(value: &DeValue<'_>) -> Result<Expected, String> {
 
 fn a_number(value: &DeValue<'_>) -> Option<Number> {
     match integer(value) {
-        Some(integer) => Some(Number::Integer(integer)),
+        Some(integer) => Some(Number::Integer(integer.into())),
         None => number(value).map(Number::Float),
     }
 }

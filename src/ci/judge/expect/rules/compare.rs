@@ -2,62 +2,9 @@
 
 use std::fmt;
 
-use regex::Regex;
-
-use crate::decode::FieldValue;
+use crate::decode::{Comparison, FieldValue, Number};
+use crate::find::Pattern;
 use crate::untrusted::Foreign;
-
-const NANOS_PER_SEC: i64 = 1_000_000_000;
-
-/// A number that is expected. Times are compared in seconds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Number {
-    Integer(i64),
-    Float(f64),
-}
-
-impl Number {
-    #[expect(clippy::cast_precision_loss, reason = "as near as a float can be")]
-    pub(crate) fn as_f64(self) -> f64 {
-        match self {
-            Self::Integer(number) => number as f64,
-            Self::Float(number) => number,
-        }
-    }
-}
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integer(number) => write!(f, "{number}"),
-            Self::Float(number) => write!(f, "{number:?}"),
-        }
-    }
-}
-
-/// How a number is compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-}
-
-impl Comparison {
-    const fn sign(self) -> &'static str {
-        match self {
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::AtMost => "<=",
-            Self::Greater => ">",
-            Self::AtLeast => ">=",
-        }
-    }
-}
 
 /// What is expected of a value.
 #[derive(Clone, Debug)]
@@ -75,7 +22,7 @@ pub(crate) enum Expected {
         is_equal: bool,
     },
     /// A text in which the pattern is found.
-    Matches(Regex),
+    Matches(Pattern),
     /// Any number that is not infinite, and any value that is no float.
     Any,
 }
@@ -145,63 +92,20 @@ impl Test {
     }
 
     fn compares(&self, value: &FieldValue<'_>, comparison: Comparison, expected: Number) -> bool {
-        let is_exact = self.tolerance <= 0.0 && self.relative <= 0.0;
-        let exact = match (value, expected) {
-            (FieldValue::Integer(value), Number::Integer(number)) => {
-                Some((*value, i128::from(number)))
-            }
-            (FieldValue::Time(nanos), Number::Integer(seconds)) => {
-                let expected = i128::from(seconds) * i128::from(NANOS_PER_SEC);
-                Some((i128::from(*nanos), expected))
-            }
-            _ => None,
-        };
-        if let Some((value, expected)) = exact.filter(|_| is_exact) {
-            return match comparison {
-                Comparison::Equal => value == expected,
-                Comparison::NotEqual => value != expected,
-                Comparison::Less => value < expected,
-                Comparison::AtMost => value <= expected,
-                Comparison::Greater => value > expected,
-                Comparison::AtLeast => value >= expected,
-            };
-        }
-        let (value, expected) = floats(value, expected);
         let is_near = || {
+            let Some((value, expected)) = value.as_floats(expected) else {
+                return false;
+            };
             let allowed = self.tolerance.max(self.relative * expected.abs());
-            (value - expected).abs() <= allowed
+            expected.is_finite() && (value - expected).abs() <= allowed
         };
-        #[expect(clippy::float_cmp, reason = "without a tolerance, equal is exact")]
-        let is_equal = || value == expected || (expected.is_finite() && is_near());
+        let holds = |comparison: Comparison| comparison.holds(value, expected) == Some(true);
+        let is_exact = self.tolerance <= 0.0 && self.relative <= 0.0;
         match comparison {
-            Comparison::Equal => is_equal(),
-            Comparison::NotEqual => !is_equal(),
-            Comparison::Less => value < expected,
-            Comparison::AtMost => value <= expected,
-            Comparison::Greater => value > expected,
-            Comparison::AtLeast => value >= expected,
+            Comparison::Equal if !is_exact => holds(comparison) || is_near(),
+            Comparison::NotEqual if !is_exact => holds(comparison) && !is_near(),
+            _ => holds(comparison),
         }
-    }
-}
-
-/// Both as floats. Beside a value with 32 bits, the expected number is rounded to 32 bits, too: otherwise none equals
-/// 0.1.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "as near as a float can be"
-)]
-fn floats(value: &FieldValue<'_>, expected: Number) -> (f64, f64) {
-    let number = expected.as_f64();
-    match *value {
-        FieldValue::Float32(value) => (f64::from(value), f64::from(number as f32)),
-        FieldValue::Float64(value) => (value, number),
-        FieldValue::Integer(value) => (value as f64, number),
-        FieldValue::Time(nanos) => {
-            let seconds = (nanos / NANOS_PER_SEC) as f64;
-            (seconds + (nanos % NANOS_PER_SEC) as f64 / 1e9, number)
-        }
-        FieldValue::Bool(_) | FieldValue::Text(_) => (f64::NAN, number),
     }
 }
 
@@ -290,7 +194,7 @@ mod tests {
     #[test]
     fn whole_numbers_and_times_are_compared_exactly() {
         let large = i64::MAX;
-        let exact = |comparison| test(Expected::Number(comparison, Number::Integer(large)));
+        let exact = |comparison| test(Expected::Number(comparison, Number::Integer(large.into())));
         let next = FieldValue::Integer(i128::from(large) + 1);
         assert_eq!(exact(Comparison::Equal).holds(&next), Ok(false));
         assert_eq!(exact(Comparison::Greater).holds(&next), Ok(true));
@@ -371,7 +275,7 @@ mod tests {
             value: "map".into(),
             is_equal: true,
         };
-        let pattern = || Expected::Matches(Regex::new("^m").unwrap());
+        let pattern = || Expected::Matches(Pattern::new("^m").unwrap());
         let flag = || Expected::Bool {
             value: true,
             is_equal: false,
@@ -412,7 +316,7 @@ mod tests {
         #[test]
         fn comparisons_agree_with_those_of_numbers(value: i64, expected: i64) {
             let results = ALL.map(|comparison| {
-                let test = test(Expected::Number(comparison, Number::Integer(expected)));
+                let test = test(Expected::Number(comparison, Number::Integer(expected.into())));
                 test.holds(&FieldValue::Integer(value.into())).unwrap()
             });
             let numbers = [
@@ -420,7 +324,7 @@ mod tests {
                 value <= expected, value > expected, value >= expected,
             ];
             prop_assert_eq!(results, numbers);
-            let between = Expected::Between(Number::Integer(expected), Number::Integer(i64::MAX));
+            let between = Expected::Between(Number::Integer(expected.into()), Number::Integer(i64::MAX.into()));
             prop_assert_eq!(test(between).holds(&FieldValue::Integer(value.into())), Ok(value >= expected));
         }
     }
