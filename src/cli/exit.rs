@@ -10,6 +10,6 @@ Exit codes:
   2    invalid command line
   3    a recording is unreadable; with --strict also: it is damaged
   4    no subscriber within --wait-timeout, no answer within --gate-timeout, or not done within --timeout
-  5    an expectation, the comparison with --golden, or a repetition failed
+  5    an expectation, the comparison with --golden, or a repetition failed; nothing was found
   6    the program under test failed
   130  interrupted; 143 if terminated";

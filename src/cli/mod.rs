@@ -20,21 +20,25 @@ pub use args::values::{
 pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 pub use args::verbs::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
+pub use args::verbs::find::FindArgs;
 pub use args::verbs::info::InfoArgs;
 pub use args::verbs::suite::{
     HoldSystemArgs, InvalidFilter, ReportFiles, SuiteArgs, SuiteFilter, SuiteReportArgs,
     SuiteRunArgs, SuiteVerb,
 };
+pub use args::verbs::verb::Verb;
 pub use args::when::{Unreadable, When, WhenRange, parse_size, parse_span};
 pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
 pub use plan::files::{Overwrites, check_reports, check_written};
+pub use plan::range::{EmptyRange, find_range};
 pub use plan::resume::{RunState, command_line};
 pub use plan::select::{Chosen, SelectError, choose, ids_of};
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use report::check::Check;
 pub use report::clock_summary::ClockSummary;
+pub use report::find::{FindEnd, FindReport, FindTotals, HitLine};
 pub use report::findings::{Finding, Findings};
 pub use report::hints::Hints;
 pub use report::info::Info;

@@ -21,6 +21,7 @@ mod range;
 mod segment;
 #[cfg(feature = "serde")]
 mod serde_form;
+mod span_text;
 mod speed;
 #[cfg(feature = "ci")]
 mod when;
@@ -31,6 +32,7 @@ pub use duration::Duration;
 pub use point::{Kind, Ros, Steady, System, Time};
 pub use range::TimeRange;
 pub use segment::{AtEnd, Motion, Segment};
+pub use span_text::{signed_span_text, span_text};
 pub use speed::{InvalidSpeed, Speed};
 #[cfg(feature = "ci")]
 pub use when::{Unreadable, When, WhenRange, parse_span};

@@ -2,6 +2,7 @@
 
 pub(crate) mod enter_key;
 pub(crate) mod progress_line;
+pub(crate) mod slow_work;
 
 use bagplay::cli::Exit;
 use bagplay::player::Running;

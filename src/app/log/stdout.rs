@@ -16,20 +16,55 @@ const STDOUT: &str = "standard output";
 
 /// Writes a text that quotes a recording, each line escaped.
 pub(crate) fn page(text: &str) -> Result<(), Failure> {
+    write(escaped(text).as_bytes())
+}
+
+/// Writes a value as one line of JSON. Characters that a terminal might interpret are written as `\uNNNN`, which means
+/// the same.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    write(json_line(value)?.as_bytes())
+}
+
+/// Lines that are written together.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(String);
+
+impl Lines {
+    /// Adds a text that quotes a recording, each line escaped.
+    pub(crate) fn page(&mut self, text: &str) {
+        self.0 += &escaped(text);
+    }
+
+    /// Adds a value as one line of JSON, as [`json`] writes it.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        self.0 += &json_line(value)?;
+        Ok(())
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Writes the lines, so that there are none.
+    pub(crate) fn write(&mut self) -> Result<(), Failure> {
+        write(std::mem::take(&mut self.0).as_bytes())
+    }
+}
+
+fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for line in text.lines() {
         let line = Foreign::text(line).at_most(usize::MAX);
         // Writing into a string does not fail.
         let _ = writeln!(escaped, "{line}");
     }
-    write(escaped.as_bytes())
+    escaped
 }
 
-/// Writes a value as one line of JSON. Characters that a terminal might interpret are written as `\uNNNN`, which means
-/// the same.
-pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+fn json_line(value: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(value).or_exit(Exit::Failed)?;
-    write((printable(&text) + "\n").as_bytes())
+    Ok(printable(&text) + "\n")
 }
 
 /// Writes a text that quotes nothing.

@@ -5,6 +5,7 @@ pub(crate) mod attach;
 pub(crate) mod clock;
 pub(crate) mod ctl;
 pub(crate) mod driven;
+pub(crate) mod find;
 pub(crate) mod find_player;
 pub(crate) mod machine_time;
 pub(crate) mod print;

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser};
 
 use super::argv::{spread_lists, verb_first};
 use super::ci_flags::CiArgs;
@@ -15,11 +15,7 @@ use super::follow_flags::FollowArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
 use super::values::{Color, Format, LogLevel, MessageOrder, OrderOf, parse_hz, parse_pace};
-use super::verbs::attach::AttachArgs;
-use super::verbs::clock_server::ClockServerArgs;
-use super::verbs::ctl::CtlArgs;
-use super::verbs::info::InfoArgs;
-use super::verbs::suite::SuiteArgs;
+use super::verbs::verb::Verb;
 use super::when::{When, WhenRange, parse_size, parse_span};
 use super::wire_args::WireArgs;
 use crate::cli::exit::EXIT_CODES;
@@ -35,6 +31,7 @@ Examples:
   play drive.mcap --follow                by the /clock of another player or of a simulator
   play drive.mcap --rate max --wire null --format json   check a recording
   play info drive.mcap                    topics, times, QoS profiles
+  play find drive.mcap '/rosout level >= 40'
   play clock --start 0 --rate 2           a clock without a recording, at double speed";
 
 /// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
@@ -71,6 +68,14 @@ impl Cli {
             return Err(command.error(ErrorKind::ArgumentConflict, why));
         }
         cli.play.bags.append(&mut cli.play.ros.input);
+        if let Some(Verb::Find(args)) = &mut cli.command
+            && let Err(error) = args.sort_words()
+        {
+            command.build();
+            let find = command.find_subcommand_mut("find");
+            let find = find.expect("it is a command");
+            return Err(find.error(ErrorKind::ValueValidation, error));
+        }
         Ok(cli)
     }
 }
@@ -111,28 +116,6 @@ impl PlayArgs {
 
 fn after_help() -> String {
     format!("{EXAMPLES}\n\n{EXIT_CODES}")
-}
-
-/// The commands other than playing. A bag with the name of a command is given as `./info`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum Verb {
-    /// Show the topics, times, QoS profiles and marks of recordings
-    Info(InfoArgs),
-    /// Serve a clock without a recording
-    Clock(ClockServerArgs),
-    /// Show the transport bar of a running player
-    Attach(AttachArgs),
-    /// Drive a running player, or ros2 bag play
-    Ctl(CtlArgs),
-    /// Run many scenarios, or a part of them, and merge the reports of all parts
-    Suite(Box<SuiteArgs>),
-    /// Print a completion script for a shell
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page (try: play man | man -l -)
-    Man,
 }
 
 /// What is printed, and where to; for all commands.

@@ -102,7 +102,8 @@ fn driving_flag(args: &ClockServerArgs) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::args::flags::{Cli, Verb};
+    use crate::cli::args::flags::Cli;
+    use crate::cli::args::verbs::verb::Verb;
 
     const NOW: i64 = 1_760_000_000_000_000_000;
 

@@ -5,6 +5,7 @@ pub(super) mod ci;
 pub(super) mod clock_server;
 pub(super) mod files;
 pub(super) mod kinds;
+pub(super) mod range;
 pub(super) mod resume;
 pub(super) mod select;
 
@@ -18,8 +19,9 @@ use crate::player::{
     WhenDone,
 };
 use crate::ros::QosOverrides;
-use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use crate::time::{AtEnd, Duration, Speed, Time, TimeRange};
 use awaited::awaited;
+use range::range;
 use select::{Chosen, SelectError, choose, ids_of};
 
 /// A command line that does not fit this recording.
@@ -290,53 +292,6 @@ fn played(time: &TimeArgs, recording: TimeRange) -> Result<PlayedRange, PlanErro
     } else {
         PlayedRange::new(range, at_end)
     })
-}
-
-/// The range to play, both ends included; of several ends the earliest applies.
-fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> {
-    let within =
-        |when: Option<crate::cli::args::when::When>| when.map(|when| when.in_range(recording));
-    let (from, to) = time
-        .loop_range
-        .map_or((time.start, time.end), |range| (range.from, range.to));
-    let offset = time
-        .start_offset
-        .map(|span| recording.start().saturating_add(span));
-    let start = within(from).or(offset).unwrap_or(recording.start());
-    let until_sec = time
-        .playback_until_sec
-        .map(|span| Time::ZERO.saturating_add(span));
-    let ends = [
-        within(to),
-        time.playback_duration
-            .map(|span| start.max(recording.start()).saturating_add(span)),
-        until_sec,
-        time.playback_until_nsec.map(Time::from_nanos),
-    ];
-    let stop = ends.into_iter().flatten().min().unwrap_or(recording.stop());
-    let (first, last) = (recording.start(), recording.stop());
-    let at = |t: Time<Ros>| format!("{t} s ({} from the start)", t.saturating_since(first));
-    if start > last {
-        let why = format!(
-            "the start, {}, lies after the end of the recording, {}",
-            at(start),
-            at(last)
-        );
-        return Err(PlanError::Empty(why));
-    }
-    if stop < start || stop < first {
-        let start = at(start.max(first));
-        return Err(PlanError::Empty(format!(
-            "the end, {}, lies before the start, {start}",
-            at(stop)
-        )));
-    }
-    let range = TimeRange::between(start.max(first), stop.min(last));
-    if time.loop_range.is_some() && range.duration() == Duration::ZERO {
-        let why = format!("the loop at {} has no length", at(range.start()));
-        return Err(PlanError::Empty(why));
-    }
-    Ok(range)
 }
 
 /// Warnings of names that topics of different types would share on the network.

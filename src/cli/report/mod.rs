@@ -1,7 +1,9 @@
-//! What the command prints: the summary of a run, the page of `info`, the result of `--check`, hints.
+//! What the command prints: the summary of a run, the page of `info`, the result of `--check`, what `find` finds,
+//! hints.
 
 pub(super) mod check;
 pub(super) mod clock_summary;
+pub(super) mod find;
 pub(super) mod findings;
 pub(super) mod hints;
 pub(super) mod holes;

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use crate::time::{Duration, Ros, Time};
+use crate::time::{Ros, Time};
+pub(crate) use crate::time::{signed_span_text as signed, span_text as span};
 
 /// How points in time are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
@@ -71,25 +72,6 @@ fn seconds(time: Time<Ros>) -> String {
     format!("{sign}{}.{:03} s", millis / 1000, millis % 1000)
 }
 
-/// `00:12.184`, `1:02:03.004`; never with a sign.
-pub(crate) fn span(span: Duration) -> String {
-    let millis = span.as_nanos().unsigned_abs() / 1_000_000;
-    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
-    let (seconds, millis) = (millis / 1000 % 60, millis % 1000);
-    let hours = if hours > 0 {
-        format!("{hours}:")
-    } else {
-        String::new()
-    };
-    format!("{hours}{minutes:02}:{seconds:02}.{millis:03}")
-}
-
-/// The same with a sign.
-pub(crate) fn signed(length: Duration) -> String {
-    let sign = if length.is_negative() { '−' } else { '+' };
-    format!("{sign}{}", span(length))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,18 +93,5 @@ mod tests {
                 assert!(!time_format.show(time, &fixed).is_empty());
             }
         }
-    }
-
-    #[test]
-    fn spans_of_an_hour_show_hours() {
-        for (nanos, text) in [
-            (12_184_999_999, "00:12.184"),
-            (3_723_004_000_000, "1:02:03.004"),
-            (-5_000_000_000, "00:05.000"),
-        ] {
-            assert_eq!(span(Duration::from_nanos(nanos)), text);
-        }
-        assert_eq!(signed(Duration::from_secs(-5)), "−00:05.000");
-        assert_eq!(signed(Duration::from_secs(5)), "+00:05.000");
     }
 }

@@ -15,7 +15,7 @@ pub enum Exit {
     Recording,
     /// 4: no subscriber or no answer in time: of the program under test, of a player.
     Timeout,
-    /// 5: an expectation, the comparison with a golden recording, or a repetition failed.
+    /// 5: an expectation, the comparison with a golden recording, or a repetition failed; a search found nothing.
     Verdict,
     /// 6: the program under test failed.
     Child,

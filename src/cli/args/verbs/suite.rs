@@ -204,7 +204,8 @@ mod tests {
 
     use super::*;
     use crate::ci::suite::scenario::{FLAG_KEYS, NOT_KEYS, OWN_KEYS, Scenario, Shape};
-    use crate::cli::args::flags::{Cli, Verb};
+    use crate::cli::args::flags::Cli;
+    use crate::cli::args::verbs::verb::Verb;
 
     #[test]
     fn a_filter_selects_by_name_or_tag() {

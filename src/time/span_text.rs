@@ -1,0 +1,40 @@
+//! [`span_text`]: spans as they are shown to people, with milliseconds.
+
+use super::duration::Duration;
+
+/// `00:12.184`, `1:02:03.004`; never with a sign. Parts of a millisecond are left out.
+pub fn span_text(span: Duration) -> String {
+    let millis = span.as_nanos().unsigned_abs() / 1_000_000;
+    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
+    let (seconds, millis) = (millis / 1000 % 60, millis % 1000);
+    let hours = if hours > 0 {
+        format!("{hours}:")
+    } else {
+        String::new()
+    };
+    format!("{hours}{minutes:02}:{seconds:02}.{millis:03}")
+}
+
+/// The same with a sign: `+00:12.184`, `−00:12.184`.
+pub fn signed_span_text(span: Duration) -> String {
+    let sign = if span.is_negative() { '−' } else { '+' };
+    format!("{sign}{}", span_text(span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_an_hour_show_hours() {
+        for (nanos, text) in [
+            (12_184_999_999, "00:12.184"),
+            (3_723_004_000_000, "1:02:03.004"),
+            (-5_000_000_000, "00:05.000"),
+        ] {
+            assert_eq!(span_text(Duration::from_nanos(nanos)), text);
+        }
+        assert_eq!(signed_span_text(Duration::from_secs(-5)), "−00:05.000");
+        assert_eq!(signed_span_text(Duration::from_secs(5)), "+00:05.000");
+    }
+}
