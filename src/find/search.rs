@@ -28,6 +28,8 @@ pub enum Found {
 pub struct Hit {
     /// Its topic.
     pub topic: TopicId,
+    /// Its time in the order of the bag.
+    pub time: Time<Ros>,
     /// When the recorder received it.
     pub log_time: Time<Ros>,
     /// The expression that it satisfies, and the values by which it does.
@@ -124,6 +126,7 @@ impl Search {
             Ok(None) => None,
             Ok(Some(matched)) => Some(Found::Hit(Hit {
                 topic,
+                time: message.key.time,
                 log_time,
                 matched,
             })),

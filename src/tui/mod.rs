@@ -23,6 +23,7 @@ pub use input::key::{Key, Keys, UnknownKey};
 pub use input::mouse::{Gesture, Mouse};
 pub use lookup::{EventSink, Lookup, LookupRequest};
 pub use model::Model;
+pub use model::found::{FoundMessage, FoundMessages};
 pub use model::glyphs::Glyphs;
 pub use model::layers::LookupResult;
 pub use model::layout::Size;

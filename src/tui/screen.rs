@@ -74,6 +74,7 @@ impl Screen {
         let recording = model.facts.recording;
         lookup.outline(recording);
         lookup.holes();
+        lookup.alerts();
         model.size = terminal.size()?;
         Ok(Self {
             model,
@@ -279,6 +280,7 @@ impl Screen {
         match effect {
             Effect::Command(command) => self.outbox.push(command),
             Effect::Outline(range) => self.lookup.outline(range),
+            Effect::Find(expression) => self.lookup.find(expression),
             Effect::Redraw => self.terminal.invalidate(),
             // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like any
             // other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.

@@ -37,8 +37,11 @@ pub(crate) fn look_up(
                         match request {
                             LookupRequest::Outline(of) => range = Some(of),
                             LookupRequest::Message(topic, at) => message = Some((topic, at)),
-                            // No service of a player lists holes or values.
-                            LookupRequest::Holes | LookupRequest::Watch(..) => {}
+                            // No service of a player lists these.
+                            LookupRequest::Holes
+                            | LookupRequest::Watch(..)
+                            | LookupRequest::Alerts
+                            | LookupRequest::Find(_) => {}
                         }
                     }
                 }

@@ -46,7 +46,9 @@ pub enum Action {
     Undo,
     /// Type a time to jump to.
     GoTo,
-    /// Filter the topics by a part of their names.
+    /// Jump to the next warning or error of a node, or to the previous one.
+    Alert(i8),
+    /// Filter the topics by a part of their names; in a topic, search for messages.
     Filter,
     /// Move in the table, or in the overlay.
     Move(i8),
@@ -106,6 +108,7 @@ impl Action {
             | Self::NextMark
             | Self::PreviousMark
             | Self::Hole(_)
+            | Self::Alert(_)
             | Self::Undo
             | Self::GoTo => true,
             Self::Mark
@@ -203,6 +206,8 @@ pub const BINDINGS: &[Group] = &[
         row("tenth-9", Action::Tenth(9), "9", None, "to 90 %"),
         row("next-hole", Action::Hole(1), "tab h", None, "to the next hole of the selected topic, or of any"),
         row("previous-hole", Action::Hole(-1), "shift+tab H", None, "to the previous hole"),
+        row("next-alert", Action::Alert(1), "a", None, "to the next warning or error that a node reported"),
+        row("previous-alert", Action::Alert(-1), "A", None, "to the previous one"),
         row("go-to", Action::GoTo, "g", Some("go to"), "type a time to go to"),
         row("undo-seek", Action::Undo, "u", None, "undo the last seek"),
     ]),
@@ -211,7 +216,7 @@ pub const BINDINGS: &[Group] = &[
         row("loop-all", Action::LoopAll, "L", None, "loop all of it, or play it once"),
         row("mark", Action::Mark, "m", Some("mark"), "set a mark here, or remove it"),
         row("name-mark", Action::NameMark, "M", None, "name the mark here"),
-        row("next-mark", Action::NextMark, "n", None, "to the next mark"),
+        row("next-mark", Action::NextMark, "n", None, "to the next mark, or message found"),
         row("previous-mark", Action::PreviousMark, "N", None, "to the previous mark"),
     ]),
     ("Topics", &[
@@ -223,7 +228,7 @@ pub const BINDINGS: &[Group] = &[
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
         row("watch", Action::Watch, "w", None, "watch a topic's selected field, or not"),
         row("unwatch", Action::Unwatch, "W", None, "watch no field"),
-        row("filter", Action::Filter, "/", Some("filter"), "show only topics with a text in their names"),
+        row("filter", Action::Filter, "/", Some("filter"), "filter topics by name; in a topic: find messages"),
     ]),
     ("Screen", &[
         row("time-face", Action::TimeFormat, "T", None, "local time, UTC, or seconds"),

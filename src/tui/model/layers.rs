@@ -75,6 +75,8 @@ pub(crate) enum PromptKind {
     Filter,
     /// The name of the mark at this time.
     MarkName(Time<Ros>),
+    /// A condition on the fields of a topic.
+    Find(TopicId),
 }
 
 /// An input line.
@@ -103,6 +105,7 @@ impl Prompt {
             PromptKind::GoTo => "go to",
             PromptKind::Filter => "filter",
             PromptKind::MarkName(_) => "name of the mark",
+            PromptKind::Find(_) => "find",
         }
     }
 
@@ -112,6 +115,9 @@ impl Prompt {
             PromptKind::GoTo => TIMES,
             PromptKind::Filter => "a part of a topic's name",
             PromptKind::MarkName(_) => "enter saves the mark, also without a name; esc cancels",
+            PromptKind::Find(_) => {
+                "a condition: level >= WARN, status[].name contains \"imu\", x > 0.5 and y < 2"
+            }
         }
     }
 }

@@ -64,6 +64,8 @@ pub(crate) struct Layout {
     pub lane: Rect,
     /// The bar.
     pub bar: Rect,
+    /// Messages that were found, under the bar.
+    pub events: Rect,
     /// The titles of the table.
     pub titles: Rect,
     /// The topics.
@@ -117,7 +119,7 @@ impl Layout {
             place
         };
         let (header, overview, lane, bar) = (take(header), take(overview), take(lane), take(bar));
-        take(margin);
+        let events = take(margin);
         let (titles, table, watch) = (take(titles), take(table), take(watch));
         take(margin);
         let (log, footer) = (take(log), take(footer));
@@ -126,6 +128,7 @@ impl Layout {
             overview,
             lane,
             bar,
+            events,
             titles,
             table,
             watch,
@@ -175,6 +178,7 @@ mod tests {
             it.overview,
             it.lane,
             it.bar,
+            it.events,
             it.titles,
             it.table,
             it.watch,

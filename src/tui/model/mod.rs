@@ -3,6 +3,7 @@
 //! `update/` changes it when input arrives and returns the effects to carry out ([`Effect`]); `view/` draws it. Neither
 //! uses a terminal or reads a clock.
 
+pub(super) mod found;
 pub(super) mod glyphs;
 pub(super) mod layers;
 pub(super) mod layout;
@@ -21,6 +22,7 @@ use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
+use found::FoundMessages;
 use layers::Layer;
 use layout::{Layout, Size, TableRows};
 use log::EventLog;
@@ -66,6 +68,10 @@ pub struct Model {
     pub(super) requested_close_up: Option<TimeRange>,
     pub(super) holes: Holes,
     pub(super) watch: Watch,
+    /// Warnings and errors of nodes.
+    pub(super) alerts: FoundMessages,
+    /// The messages of the last search.
+    pub(super) hits: FoundMessages,
     /// What is played, with the changes that were requested.
     pub(super) played: PlayedRange,
     /// The A of an A–B loop whose B is not set yet.
@@ -116,6 +122,8 @@ impl Model {
             requested_close_up: None,
             holes: Holes::default(),
             watch: Watch::default(),
+            alerts: FoundMessages::default(),
+            hits: FoundMessages::default(),
             played,
             loop_start: None,
             target: None,

@@ -113,6 +113,8 @@ pub enum Effect {
     RemoveMark(Time<Ros>),
     /// Request the density of this range.
     Outline(TimeRange),
+    /// Search for the messages that satisfy this expression; with an empty one, stop searching.
+    Find(String),
     /// Redraw the whole screen.
     Redraw,
     /// Suspend the process.

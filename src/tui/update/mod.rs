@@ -1,6 +1,7 @@
 //! Handles events: changes the model and collects the effects to carry out.
 
 pub(super) mod densities;
+pub(super) mod find_keys;
 pub(super) mod hole_keys;
 pub(super) mod pointer;
 pub(super) mod rate_keys;
@@ -19,6 +20,7 @@ use crate::time::{Ros, Time};
 use crate::tui::input::bindings::Action;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
+use crate::tui::model::found::FoundMessages;
 use crate::tui::model::layers::{Card, Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
@@ -57,6 +59,10 @@ pub enum Event {
     Holes(Option<Vec<Hole>>),
     /// Values of watched fields were read.
     Watched(WatchedValues),
+    /// Warnings and errors of nodes, as far as they have been read.
+    Alerts(FoundMessages),
+    /// Messages of a search, as far as they have been found.
+    Hits(FoundMessages),
     /// A message was read.
     Lookup(LookupResult),
 }
@@ -80,6 +86,8 @@ impl Model {
             Event::Lane(lane) => self.take_lane(lane),
             Event::Holes(found) => self.holes = Holes::new(found),
             Event::Watched(values) => self.take_watched(values),
+            Event::Alerts(found) => self.take_alerts(found, stamp),
+            Event::Hits(found) => self.take_hits(found, stamp),
             Event::Lookup(result) => self.show_lookup_result(result),
         }
     }
@@ -159,6 +167,7 @@ impl Model {
             Action::NextMark => self.go_to_next_mark(stamp),
             Action::PreviousMark => self.go_to_previous_mark(stamp),
             Action::Hole(by) => self.go_to_hole(by, stamp),
+            Action::Alert(by) => self.go_to_alert(by, stamp),
             Action::Move(by) => self.move_by(by.into()),
             Action::Page(by) => self.page(by.into()),
             Action::Show => self.show_topic(),
@@ -166,6 +175,9 @@ impl Model {
             Action::Watch => self.toggle_watch(stamp),
             Action::Unwatch => self.unwatch_all(stamp),
             Action::GoTo => self.layer = Layer::Prompt(Prompt::new(PromptKind::GoTo, "")),
+            Action::Filter if matches!(self.layer, Layer::Topic(..)) => {
+                self.ask_for_condition(stamp)
+            }
             Action::Filter => {
                 let text = self.filter.clone();
                 self.layer = Layer::Prompt(Prompt::new(PromptKind::Filter, &text));
@@ -375,6 +387,13 @@ impl Model {
         match prompt.kind {
             PromptKind::Filter => {}
             PromptKind::MarkName(at) => self.set_mark(at, &text, stamp),
+            PromptKind::Find(topic) => {
+                let found = self.find_in(topic, &text, stamp);
+                if let (Err(error), Layer::Prompt(prompt)) = (found, &mut self.layer) {
+                    prompt.error = Some(error);
+                    return;
+                }
+            }
             PromptKind::GoTo if text.is_empty() => {}
             PromptKind::GoTo => match self.parse_target(&text) {
                 Ok(to) => self.seek(to, stamp),

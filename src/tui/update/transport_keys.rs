@@ -7,6 +7,7 @@ use crate::marks::Mark;
 use crate::player::{Command, State};
 use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::tui::input::goto::{TimeContext, parse_target};
+use crate::tui::model::found::FoundMessage;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::parts::{Effect, Target};
 use crate::tui::model::timeline::ab_loop::AbLoop;
@@ -256,22 +257,35 @@ impl Model {
         self.layer = Layer::Prompt(Prompt::new(PromptKind::MarkName(here), &name));
     }
 
+    /// Goes to the next mark or message found, whichever comes first.
     pub(crate) fn go_to_next_mark(&mut self, stamp: Timestamp) {
         let here = self
             .playhead()
             .saturating_add(self.margin_behind_playhead(Direction::Reverse));
         let next = self.reachable_marks().find(|mark| mark.time > here);
         let next = next.cloned();
-        self.go_to_mark(next, "no later mark", stamp);
+        let hit = self.next_hit(false);
+        let is_nearer = |hit: &&FoundMessage| next.as_ref().is_none_or(|mark| hit.time < mark.time);
+        match hit.filter(is_nearer).cloned() {
+            Some(hit) => self.go_to_found(&hit, stamp),
+            None => self.go_to_mark(next, "no later mark", stamp),
+        }
     }
 
+    /// Goes to the previous mark or message found, whichever is nearer.
     pub(crate) fn go_to_previous_mark(&mut self, stamp: Timestamp) {
         let here = self
             .playhead()
             .saturating_sub(self.margin_behind_playhead(Direction::Forward));
         let previous = self.reachable_marks().rfind(|mark| mark.time < here);
         let previous = previous.cloned();
-        self.go_to_mark(previous, "no earlier mark", stamp);
+        let hit = self.next_hit(true);
+        let is_nearer =
+            |hit: &&FoundMessage| previous.as_ref().is_none_or(|mark| hit.time > mark.time);
+        match hit.filter(is_nearer).cloned() {
+            Some(hit) => self.go_to_found(&hit, stamp),
+            None => self.go_to_mark(previous, "no earlier mark", stamp),
+        }
     }
 
     /// The marks within the recording. A file of marks may have others, which no seek can reach.

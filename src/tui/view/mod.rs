@@ -36,6 +36,7 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
         &mut layout.overview,
         &mut layout.lane,
         &mut layout.bar,
+        &mut layout.events,
         &mut layout.titles,
         &mut layout.table,
         &mut layout.watch,

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::table::topic_lane;
+use crate::find::Severity;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;
@@ -27,6 +28,30 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     }
     if layout.bar.height > 0 {
         draw_bar(model, layout.bar, out);
+    }
+    if layout.events.height > 0 {
+        let axis = model.window_axis(layout.events);
+        draw_found(model, axis, layout.events.y, out);
+    }
+}
+
+/// Points at messages that were found: alerts, the worst in front, then hits in front of these.
+fn draw_found(model: &Model, axis: Axis, row: u16, out: &mut Buffer) {
+    let (theme, glyph) = (&model.appearance.theme, model.appearance.glyphs.found);
+    let alerts = &model.alerts.messages;
+    let of = |severity| {
+        alerts
+            .iter()
+            .filter(move |it| it.severity == Some(severity))
+    };
+    for (found, style) in [
+        (of(Severity::Warning), theme.warning),
+        (of(Severity::Error), theme.error),
+    ] {
+        found.for_each(|it| put(axis, row, it.time, glyph, style, out));
+    }
+    for hit in &model.hits.messages {
+        put(axis, row, hit.time, glyph, theme.mark, out);
     }
 }
 

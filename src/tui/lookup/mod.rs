@@ -1,26 +1,29 @@
 //! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities and holes from the index, the
-//! message of a topic at or before a time, and the values of watched fields.
+//! message of a topic at or before a time, the values of watched fields, and messages that are searched for.
 //!
 //! Of each kind only the newest request is answered, and the read for an older one is cancelled. A message is read
-//! before watched values, and these before a density continues. When the lookup is dropped, no new read begins. The
+//! before watched values, these before a search, and this before a density continues. When the lookup is dropped, no new read begins. The
 //! thread is not joined: it owns nothing that needs cleaning up, and reading a chunk may take long.
+
+mod search;
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
-use super::update::Event;
 use crate::bag::{Bag, TopicId, step_back};
 use crate::decode::{MessageAt, MessageFinder};
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::layers::LookupResult;
 use crate::tui::model::timeline::lane::Lane;
 use crate::tui::model::watch::WatchedValues;
+use crate::tui::update::Event;
 use crate::tui::watch::pin::Pin;
 use crate::tui::watch::reader;
+use search::now;
 
 /// The most parts of a density: more than screens have columns.
 const MAX_PARTS: usize = 480;
@@ -42,6 +45,11 @@ pub enum LookupRequest {
     Message(TopicId, Time<Ros>),
     /// The holes of the recording; answered by [`Event::Holes`], but not by a player elsewhere.
     Holes,
+    /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not by a
+    /// player elsewhere.
+    Alerts,
+    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`]; with an empty one the search ends.
+    Find(String),
     /// The values of watched fields over a range; answered by [`Event::Watched`], but not by a player elsewhere.
     Watch(Vec<Pin>, TimeRange),
 }
@@ -86,6 +94,16 @@ impl Lookup {
         self.send(LookupRequest::Message(topic, at));
     }
 
+    /// Requests the warnings and errors of nodes.
+    pub fn alerts(&self) {
+        self.send(LookupRequest::Alerts);
+    }
+
+    /// Requests the messages that satisfy an expression.
+    pub fn find(&self, expression: String) {
+        self.send(LookupRequest::Find(expression));
+    }
+
     /// Requests the values of watched fields over a range.
     pub fn watch(&self, pins: Vec<Pin>, range: TimeRange) {
         self.send(LookupRequest::Watch(pins, range));
@@ -108,6 +126,9 @@ struct PendingRequests<'a> {
     /// Whether the holes were requested.
     holes: bool,
     watch: Option<(Vec<Pin>, TimeRange)>,
+    find: Option<String>,
+    /// Whether the alerts were requested.
+    alerts: bool,
     is_over: bool,
 }
 
@@ -122,11 +143,13 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         message: None,
         holes: false,
         watch: None,
+        find: None,
+        alerts: false,
         is_over: false,
     };
     while let Ok(request) = requests.recv() {
         pending.add(request);
-        while pending.answer_urgent() && (pending.outline() || pending.holes()) {}
+        while pending.answer_soon() && (pending.outline() || pending.holes() || pending.alerts()) {}
     }
 }
 
@@ -136,6 +159,8 @@ impl PendingRequests<'_> {
             LookupRequest::Outline(range) => self.outline = Some(range),
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
             LookupRequest::Holes => self.holes = true,
+            LookupRequest::Alerts => self.alerts = true,
+            LookupRequest::Find(expression) => self.find = Some(expression),
             LookupRequest::Watch(pins, range) => self.watch = Some((pins, range)),
         }
     }
@@ -198,6 +223,31 @@ impl PendingRequests<'_> {
         !self.is_over
     }
 
+    /// Answers urgent requests, then one for a search; false if the lookup was dropped.
+    fn answer_soon(&mut self) -> bool {
+        while self.answer_urgent()
+            && let Some(expression) = self.find.take()
+        {
+            let (bag, sink) = (self.bag, self.sink);
+            let report = |found| sink(Event::Hits(found));
+            let is_wanted = || self.answer_urgent() && self.find.is_none();
+            search::for_expression(bag, expression, is_wanted, report);
+        }
+        !self.is_over
+    }
+
+    /// Looks for alerts if they were requested, until a density is requested; false if they were not.
+    fn alerts(&mut self) -> bool {
+        if !std::mem::take(&mut self.alerts) {
+            return false;
+        }
+        let (bag, sink) = (self.bag, self.sink);
+        let report = |found| sink(Event::Alerts(found));
+        let is_wanted = || self.answer_soon() && self.outline.is_none();
+        self.alerts = !search::for_alerts(bag, is_wanted, report);
+        true
+    }
+
     /// Finds the holes if they were requested, until a density is requested; false if they were not.
     fn holes(&mut self) -> bool {
         if !std::mem::take(&mut self.holes) {
@@ -205,7 +255,7 @@ impl PendingRequests<'_> {
         }
         let (bag, mut is_cancelled) = (self.bag, false);
         let found = bag.holes_while(&mut || {
-            is_cancelled = !self.answer_urgent() || self.outline.is_some();
+            is_cancelled = !self.answer_soon() || self.outline.is_some();
             !is_cancelled
         });
         if is_cancelled {
@@ -224,7 +274,7 @@ impl PendingRequests<'_> {
         let bag = self.bag;
         let (mut last, mut reported) = (None, None);
         bag.outline_within(range, parts(bag.topics().len()), &mut |outline| {
-            if !self.answer_urgent() || self.outline.is_some() {
+            if !self.answer_soon() || self.outline.is_some() {
                 last = None;
                 return ControlFlow::Break(());
             }
@@ -251,11 +301,6 @@ impl PendingRequests<'_> {
 /// The number of parts of each density for so many topics.
 fn parts(topics: usize) -> usize {
     (MAX_PARTS_OF_ALL / topics.max(1)).clamp(16, MAX_PARTS)
-}
-
-#[expect(clippy::disallowed_methods, reason = "frames are drawn in wall time")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 #[cfg(test)]
