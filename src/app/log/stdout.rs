@@ -55,6 +55,12 @@ impl Lines {
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for line in text.lines() {
+        // Most lines need no look at each character.
+        if line.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            escaped.push_str(line);
+            escaped.push('\n');
+            continue;
+        }
         let line = Foreign::text(line).at_most(usize::MAX);
         // Writing into a string does not fail.
         let _ = writeln!(escaped, "{line}");
@@ -116,7 +122,20 @@ fn write(text: &[u8]) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{Foreign, escaped, printable};
+
+    #[test]
+    fn lines_are_escaped_one_by_one() {
+        let all: String = ('\u{1}'..'\u{180}').filter(|c| *c != '\n').collect();
+        let whole = Foreign::text(&all).to_string();
+        assert_eq!(escaped(&all).trim_end_matches('\n'), whole);
+        let plain: String = (' '..='~').collect();
+        assert_eq!(Foreign::text(&plain).to_string(), plain);
+        assert_eq!(
+            escaped(&format!("{plain}\na\u{1b}b\n")),
+            format!("{plain}\na\\u{{1b}}b\n")
+        );
+    }
 
     #[test]
     fn json_means_the_same_and_is_printable() {

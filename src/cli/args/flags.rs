@@ -31,7 +31,7 @@ Examples:
   play drive.mcap --follow                by the /clock of another player or of a simulator
   play drive.mcap --rate max --wire null --format json   check a recording
   play info drive.mcap                    topics, times, QoS profiles
-  play find drive.mcap '/rosout level >= 40'
+  play find drive.mcap '/imu a.x > 1'     messages whose fields satisfy a condition
   play clock --start 0 --rate 2           a clock without a recording, at double speed";
 
 /// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
