@@ -11,7 +11,11 @@ use super::message_definition::{Dialect, full_name, sections};
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum ConstantValue {
     Bool(bool),
-    Integer(i128),
+    Integer {
+        value: i128,
+        /// The size of its type.
+        bytes: u8,
+    },
     Float(f64),
     Text(String),
 }
@@ -62,7 +66,10 @@ pub(crate) fn known_constants(type_name: &str) -> Option<Vec<(String, ConstantVa
         _ => return None,
     };
     let constant = |(name, value): &(&str, i128)| {
-        let value = ConstantValue::Integer(*value);
+        let value = ConstantValue::Integer {
+            value: *value,
+            bytes: 1,
+        };
         ((*name).to_owned(), value)
     };
     Some(known.iter().map(constant).collect())
@@ -89,7 +96,15 @@ fn constant(dialect: Dialect, line: &str) -> Option<(String, ConstantValue)> {
                 _ => return None,
             }),
             "float32" | "float64" => ConstantValue::Float(value.parse().ok()?),
-            _ => ConstantValue::Integer(integer(value)?),
+            _ => ConstantValue::Integer {
+                value: integer(value)?,
+                bytes: match base {
+                    "int16" | "uint16" => 2,
+                    "int32" | "uint32" => 4,
+                    "int64" | "uint64" => 8,
+                    _ => 1,
+                },
+            },
         }
     };
     Some((name.to_owned(), value))
@@ -148,18 +163,24 @@ mod tests {
 
     #[test]
     fn constants_of_all_types_are_read() {
-        use ConstantValue::{Bool, Float, Integer, Text};
+        use ConstantValue::{Bool, Float, Text};
+        let integer = |value, bytes| ConstantValue::Integer { value, bytes };
         let (ros1, ros2) = (Dialect::Ros1, Dialect::Ros2);
         for (dialect, line, name, value) in [
-            (ros2, "byte WARN=1", "WARN", Integer(1)),
-            (ros1, "byte WARN =  4 # a comment = 5", "WARN", Integer(4)),
-            (ros2, "int8 LOW=-128", "LOW", Integer(-128)),
-            (ros2, "uint32 MASK=0xFF", "MASK", Integer(255)),
+            (ros2, "byte WARN=1", "WARN", integer(1, 1)),
+            (
+                ros1,
+                "byte WARN =  4 # a comment = 5",
+                "WARN",
+                integer(4, 1),
+            ),
+            (ros2, "int8 LOW=-128", "LOW", integer(-128, 1)),
+            (ros2, "uint32 MASK=0xFF", "MASK", integer(255, 4)),
             (
                 ros2,
                 "uint64 MOST=18446744073709551615",
                 "MOST",
-                Integer(u64::MAX.into()),
+                integer(u64::MAX.into(), 8),
             ),
             (ros2, "bool ON=true", "ON", Bool(true)),
             (ros1, "bool OFF=0", "OFF", Bool(false)),

@@ -1,11 +1,11 @@
-//! [`constants_at`]: the constants by which the values of a field may be named.
+//! [`constants_at`] and [`value_names`]: the constants by which the values of a field may be named.
 
 use super::path::{Part, ValuePath};
 use super::value::FieldValue;
 use crate::bag::Topic;
 use crate::decode::decoder::dialect;
 use crate::ros::constants::{ConstantValue, known_constants, read_constants};
-use crate::ros::message_definition::{BaseType, read_message};
+use crate::ros::message_definition::{BaseType, Primitive, read_message};
 
 /// The constants that a message type defines.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,11 +56,72 @@ pub fn constants_at(topic: &Topic, path: &ValuePath) -> Vec<TypeConstants> {
         .collect()
 }
 
+/// The names of the values of an integer field: the constants of its message whose type has the size of the type of the
+/// field; if some begin with the name of the field (`STATUS_FIX` for `status`), only these. A value with several names
+/// has none. Empty for other fields, and where [`constants_at`] is.
+pub fn value_names(topic: &Topic, path: &ValuePath) -> Vec<(i128, String)> {
+    let Some((schema, (dialect, _))) = topic.schema.as_ref().zip(dialect(topic)) else {
+        return Vec::new();
+    };
+    let Ok(definitions) = read_message(dialect, &schema.name, &schema.data) else {
+        return Vec::new();
+    };
+    let mut message = definitions.root.as_str();
+    let mut names = path.parts().iter().filter_map(|part| match part {
+        Part::Name(name) => Some(name),
+        Part::Index(_) | Part::Every => None,
+    });
+    let Some((name, size)) = names.find_map(|name| {
+        let fields = definitions.types.get(message)?;
+        match &fields.iter().find(|field| field.name == *name)?.base {
+            BaseType::Message(inner) => {
+                message = inner;
+                None
+            }
+            BaseType::Primitive(primitive) => Some((name, integer_size(*primitive)?)),
+            _ => None,
+        }
+    }) else {
+        return Vec::new();
+    };
+    let mut defined = read_constants(dialect, &schema.name, &schema.data);
+    let constants = defined
+        .remove(message)
+        .or_else(|| known_constants(message))
+        .unwrap_or_default();
+    let prefix = format!("{}_", name.to_uppercase());
+    let is_of_field = |name: &str| name.starts_with(&prefix);
+    let mut fitting: Vec<(i128, String)> = constants
+        .into_iter()
+        .filter_map(|(name, value)| match value {
+            ConstantValue::Integer { value, bytes } if bytes == size => Some((value, name)),
+            _ => None,
+        })
+        .collect();
+    if fitting.iter().any(|(_, name)| is_of_field(name)) {
+        fitting.retain(|(_, name)| is_of_field(name));
+    }
+    let values: Vec<i128> = fitting.iter().map(|(value, _)| *value).collect();
+    let is_only = |value: &i128| values.iter().filter(|other| *other == value).count() == 1;
+    fitting.retain(|(value, _)| is_only(value));
+    fitting
+}
+
+fn integer_size(primitive: Primitive) -> Option<u8> {
+    Some(match primitive {
+        Primitive::Byte | Primitive::I8 | Primitive::U8 => 1,
+        Primitive::I16 | Primitive::U16 => 2,
+        Primitive::I32 | Primitive::U32 => 4,
+        Primitive::I64 | Primitive::U64 => 8,
+        _ => return None,
+    })
+}
+
 impl From<ConstantValue> for FieldValue<'static> {
     fn from(value: ConstantValue) -> Self {
         match value {
             ConstantValue::Bool(value) => Self::Bool(value),
-            ConstantValue::Integer(value) => Self::Integer(value),
+            ConstantValue::Integer { value, .. } => Self::Integer(value),
             ConstantValue::Float(value) => Self::Float64(value),
             ConstantValue::Text(value) => Self::Text(value.into()),
         }
@@ -106,5 +167,36 @@ mod tests {
         assert_eq!(found("name"), [outer]);
         assert_eq!(found("missing.x"), [outer]);
         assert_eq!(constants_at(&topic("ros2idl"), &"x".parse().unwrap()), []);
+    }
+
+    #[test]
+    fn values_are_named_by_constants_of_the_size_of_their_field() {
+        let text = "byte OK=0\nbyte WARN=1\nint8 STATUS_NONE=-1\nint8 STATUS_FIX=0\nuint16 SERVICE_GPS=1\n\
+                    uint16 A=2\nuint16 B=2\nuint16 C=3\nint8 status\nuint8 level\nuint16 service\nuint32 line\n\
+                    uint16 mode\nfloat32 x\nstring name";
+        let topic = Topic {
+            name: "/t".to_owned(),
+            schema: Some(Schema {
+                name: "p/msg/T".to_owned(),
+                encoding: "ros2msg".to_owned(),
+                data: text.into(),
+            }),
+            encoding: "cdr".to_owned(),
+            offered_qos: Vec::new(),
+            type_hash: None,
+            is_latched: false,
+            message_count: None,
+        };
+        let names = |path: &str| {
+            let found = value_names(&topic, &path.parse().unwrap());
+            let shown = found.iter().map(|(value, name)| format!("{value}={name}"));
+            shown.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names("status"), "-1=STATUS_NONE 0=STATUS_FIX");
+        // Zero has two names of this size.
+        assert_eq!(names("level"), "1=WARN -1=STATUS_NONE");
+        assert_eq!(names("service"), "1=SERVICE_GPS");
+        assert_eq!(names("mode"), "1=SERVICE_GPS 3=C");
+        assert_eq!([names("line"), names("x"), names("name")], ["", "", ""]);
     }
 }

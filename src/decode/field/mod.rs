@@ -15,7 +15,7 @@ mod resolve;
 mod value;
 
 pub use compare::{Comparison, Number};
-pub use constants::{TypeConstants, constants_at};
+pub use constants::{TypeConstants, constants_at, value_names};
 pub use error::FieldError;
 pub use header_stamp::HeaderStamp;
 pub use path::{InvalidValuePath, ValuePath};

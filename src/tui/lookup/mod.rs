@@ -2,8 +2,9 @@
 //! message of a topic at or before a time, the values of watched fields, and messages that are searched for.
 //!
 //! Of each kind only the newest request is answered, and the read for an older one is cancelled. A message is read
-//! before watched values, these before a search, and this before a density continues. When the lookup is dropped, no new read begins. The
-//! thread is not joined: it owns nothing that needs cleaning up, and reading a chunk may take long.
+//! before watched values, these before a search, and this before a density continues. When the lookup is dropped, no
+//! new read begins. The thread is not joined: it owns nothing that needs cleaning up, and reading a chunk may take
+//! long.
 
 mod search;
 
@@ -45,10 +46,11 @@ pub enum LookupRequest {
     Message(TopicId, Time<Ros>),
     /// The holes of the recording; answered by [`Event::Holes`], but not by a player elsewhere.
     Holes,
-    /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not by a
-    /// player elsewhere.
+    /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not
+    /// by a player elsewhere.
     Alerts,
-    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`]; with an empty one the search ends.
+    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`]; with an empty one the search
+    /// ends.
     Find(String),
     /// The values of watched fields over a range; answered by [`Event::Watched`], but not by a player elsewhere.
     Watch(Vec<Pin>, TimeRange),

@@ -6,6 +6,7 @@ pub(super) mod hole_keys;
 pub(super) mod pointer;
 pub(super) mod rate_keys;
 pub(super) mod run_state;
+pub(super) mod topic_keys;
 pub(super) mod transport_keys;
 pub(super) mod watch_keys;
 
@@ -15,13 +16,12 @@ use super::model::Model;
 use super::view;
 use crate::bag::Hole;
 use crate::marks::Mark;
-use crate::player::{Command, Refusal};
-use crate::time::{Ros, Time};
+use crate::player::Refusal;
 use crate::tui::input::bindings::Action;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
 use crate::tui::model::found::FoundMessages;
-use crate::tui::model::layers::{Card, Layer, LookupResult, Prompt, PromptKind, Scroll};
+use crate::tui::model::layers::{Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
 use crate::tui::model::parts::{Effect, Followed, Subscribers};
@@ -271,57 +271,6 @@ impl Model {
             .min(self.selected)
             .max((self.selected + 1).saturating_sub(height))
             .min(shown.saturating_sub(height));
-    }
-
-    fn show_topic(&mut self) {
-        let Some(row) = self.selected_row() else {
-            return;
-        };
-        let card = Card {
-            topic: row.id,
-            message: None,
-            field: 0,
-        };
-        self.layer = Layer::Topic(card, Scroll::default());
-    }
-
-    /// The topic whose message is to be shown, and the time at or before which the message was recorded.
-    pub fn wanted_message(&self) -> Option<(crate::bag::TopicId, Time<Ros>)> {
-        match &self.layer {
-            Layer::Topic(card, _) => {
-                let here = self.playhead();
-                let is_known = card.message.as_ref().is_some_and(|known| known.at == here);
-                (!is_known).then_some((card.topic, here))
-            }
-            _ => None,
-        }
-    }
-
-    fn mute(&mut self, stamp: Timestamp) {
-        let topic = match &self.layer {
-            Layer::Topic(card, _) => Some(card.topic),
-            _ => self.selected_row().map(|row| row.id),
-        };
-        let row = self.rows.iter_mut().find(|row| Some(row.id) == topic);
-        let Some(row) = row else {
-            return;
-        };
-        if row.left_out.is_some() {
-            let text = format!("{} is not played", row.name);
-            self.log_info(text, stamp);
-            return;
-        }
-        row.is_muted = !row.is_muted;
-        let (text, command) = if row.is_muted {
-            (format!("{} is muted", row.name), Command::Mute(row.id))
-        } else {
-            (
-                format!("{} is published again", row.name),
-                Command::Unmute(row.id),
-            )
-        };
-        self.send_command(command);
-        self.log_info(text, stamp);
     }
 
     fn set_filter(&mut self, text: &str) {

@@ -122,7 +122,10 @@ impl Model {
         let layout = self.layout();
         if is_in(layout.overview, mouse) {
             Some(self.whole_axis(layout.overview))
-        } else if is_in(layout.lane, mouse) || is_in(layout.bar, mouse) {
+        } else if [layout.lane, layout.bar, layout.events]
+            .into_iter()
+            .any(|place| is_in(place, mouse))
+        {
             Some(self.window_axis(layout.bar))
         } else {
             None

@@ -99,7 +99,11 @@ fn value_now(model: &Model, series: Option<&Series>, unit: &str) -> String {
     };
     let known = series.at(model.playhead());
     match (known.map(|point| &point.value), &series.problem) {
-        (Some(WatchedValue::Number(number)), _) => words::number(*number) + unit,
+        (Some(WatchedValue::Number(number)), _) => {
+            let name = series.name_of(*number);
+            let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+            format!("{}{unit}{name}", words::number(*number))
+        }
         (Some(WatchedValue::Text(text)), _) => text.clone(),
         (None, Some(problem)) => problem.clone(),
         (None, None) => model.appearance.glyphs.dash.to_owned(),

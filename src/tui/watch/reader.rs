@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::pin::{Pin, WatchedField};
 use super::series::{Series, WatchedValue};
 use crate::bag::{Bag, Direction, Message, Selection, StartAt};
-use crate::decode::{FieldReader, FieldValue, HeaderStamp};
+use crate::decode::{FieldReader, FieldValue, HeaderStamp, value_names};
 use crate::time::{Duration, TimeRange};
 
 /// How many bytes a read may hold open, besides the chunk that it opens.
@@ -87,9 +87,14 @@ pub(crate) fn read(
 ) -> Option<Vec<Series>> {
     let accesses: Vec<Access> = pins.iter().map(|pin| Access::new(bag, pin)).collect();
     let mut all = vec![Series::new(range); pins.len()];
-    for (series, access) in all.iter_mut().zip(&accesses) {
+    for ((series, access), pin) in all.iter_mut().zip(&accesses).zip(pins) {
         if let Access::Nothing(reason) = access {
             series.problem = Some(reason.clone());
+        }
+        if let (WatchedField::Value(path), Some(topic)) =
+            (&pin.field, bag.topics().get(pin.topic.index()))
+        {
+            series.names = value_names(topic, path);
         }
     }
     let is_read = |(_, access): &(&Pin, &Access)| !matches!(access, Access::Nothing(_));

@@ -49,6 +49,8 @@ pub struct Series {
     /// The lowest, the highest and the last value of the present part, in the order of time.
     part: Vec<Point>,
     part_index: usize,
+    /// The names of values, if the field has named ones.
+    pub names: Vec<(i128, String)>,
     /// Why there are no values, or not all.
     pub problem: Option<String>,
 }
@@ -61,6 +63,7 @@ impl Series {
             points: Vec::new(),
             part: Vec::new(),
             part_index: 0,
+            names: Vec::new(),
             problem: None,
         }
     }
@@ -122,6 +125,14 @@ impl Series {
             is_over = point.time > shown.stop();
             !was_over
         })
+    }
+
+    /// The name of a number, if it has one.
+    pub(crate) fn name_of(&self, number: f64) -> Option<&str> {
+        #[expect(clippy::cast_precision_loss, reason = "names are of small numbers")]
+        let is_it = |(value, _): &&(i128, String)| (*value as f64).total_cmp(&number).is_eq();
+        let named = self.names.iter().find(is_it);
+        named.map(|(_, name)| name.as_str())
     }
 
     /// The last value at or before a time.

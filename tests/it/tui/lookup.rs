@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use bagplay::bag::{Bag, Direction, Selection, StartAt, TopicId};
 use bagplay::decode::{FieldReader, MessageAt};
-use bagplay::tui::{Event, Lane, Lookup, LookupResult, Pin, WatchedField, WatchedValue};
+use bagplay::find::{Conditions, Found, Search};
+use bagplay::tui::{
+    Event, FoundMessages, Lane, Lookup, LookupResult, Pin, WatchedField, WatchedValue,
+};
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::support::mcaps::{Note, Spec, bag};
@@ -148,6 +151,48 @@ fn watched_values_are_those_of_the_messages() {
     assert_eq!(last[3..], [None, None]);
     let problems: Vec<bool> = found.series.iter().map(|it| it.problem.is_some()).collect();
     assert_eq!(problems, [false, false, false, true, true]);
+}
+
+fn whole_hits(events: &Receiver<Event>) -> FoundMessages {
+    loop {
+        match events.recv_timeout(PATIENCE).unwrap() {
+            Event::Hits(found) | Event::Alerts(found) if found.has_ended => return found,
+            Event::Hits(_) | Event::Alerts(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn messages_are_found_by_an_expression() {
+    let (bag, lookup, events) = lookup();
+    let expression = "/imu angular_velocity.z > 0";
+    lookup.find(expression.to_owned());
+    let found = whole_hits(&events);
+    assert_eq!(
+        (found.expression.as_str(), found.problem),
+        (expression, None)
+    );
+    let conditions = Conditions::new(bag.topics(), &[expression.parse().unwrap()]).unwrap();
+    let search = Search::new(&bag, conditions, bag.range().unwrap(), Direction::Forward);
+    let times: Vec<_> = search
+        .filter_map(|found| match found {
+            Found::Hit(hit) => Some(hit.time),
+            _ => None,
+        })
+        .collect();
+    assert!(times.len() > 100);
+    let hits: Vec<_> = found.messages.iter().map(|it| it.time).collect();
+    assert_eq!(hits, times);
+}
+
+#[test]
+fn warnings_of_nodes_are_found() {
+    let (_, lookup, events) = lookup();
+    lookup.alerts();
+    let found = whole_hits(&events);
+    assert!(!found.messages.is_empty());
+    assert!(found.messages.iter().all(|it| it.severity.is_some()));
 }
 
 #[test]

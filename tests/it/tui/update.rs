@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use bagplay::bag::{LookUp, Outline, TopicId, TopicOutline};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
+use bagplay::find::Severity;
 use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Ros, Speed, Time, TimeRange};
 use bagplay::tui::{
-    Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Followed, Gesture, Keys, Lane,
-    LookupResult, Model, SavedPin, Size, WatchedValues,
+    Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Followed, FoundMessage,
+    FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedPin, Size, WatchedValues,
 };
 
 use super::demo_model::*;
@@ -186,6 +187,7 @@ fn effects(model: &mut Model) -> String {
         Effect::AddMark(mark) => format!("mark {}: {}", millis(mark.time), mark.name),
         Effect::RemoveMark(time) => format!("unmark {}", millis(time)),
         Effect::Outline(range) => format!("outline {}", span(range)),
+        Effect::Find(expression) => format!("find {expression}"),
         Effect::Redraw => "redraw".to_owned(),
         Effect::Suspend => "suspend".to_owned(),
         Effect::CopyCommand => "copy".to_owned(),
@@ -306,6 +308,8 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("name-mark", "", "", " name of the mark: "),
     ("next-hole", "", "still reading the index", ""),
     ("previous-hole", "", "still reading the index", ""),
+    ("next-alert", "", "still looking for warnings", ""),
+    ("previous-alert", "", "still looking for warnings", ""),
     ("next-mark", "seek 27.000", "", ""),
     ("previous-mark", "seek 9.500", "pedestrian", ""),
     ("up", "", "", "›○ /camera/front/camera_info"),
@@ -1041,9 +1045,13 @@ fn the_left_button_scrubs_and_the_wheel_seeks() {
         (Gesture::Press, 78, 2, "seek 60.000"),
         (Gesture::Press, 1, 3, "seek 0.000"),
         (Gesture::Release, 1, 3, ""),
-        // Above the lane, between bar and table, in the log, outside.
+        // The row under the bar belongs to it.
+        (Gesture::Press, 40, 5, "seek 30.000"),
+        (Gesture::Release, 40, 5, ""),
+        (Gesture::Press, 1, 3, "seek 0.000"),
+        (Gesture::Release, 1, 3, ""),
+        // Above the lane, above the table, in the log, outside.
         (Gesture::Press, 40, 0, ""),
-        (Gesture::Press, 40, 5, ""),
         (Gesture::Press, 40, 6, ""),
         (Gesture::Press, 40, 21, ""),
         (Gesture::Press, 400, 4, ""),
@@ -1655,4 +1663,92 @@ fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
     assert_eq!(model.pins_to_save(), [saved("/imu/data", imu, None)]);
     assert!(model.has_topic_of(&saved("/imu/data", imu, Some("x"))));
     assert!(!model.has_topic_of(&saved("/other", imu, None)));
+}
+
+fn found_at(millis: i64, severity: Option<Severity>) -> FoundMessage {
+    FoundMessage {
+        topic: TopicId(2),
+        time: at(millis),
+        severity,
+        text: format!("at {millis}"),
+    }
+}
+
+#[test]
+fn warnings_of_nodes_are_gone_to_and_shown_under_the_bar() {
+    let mut model = paused();
+    let alerts = FoundMessages {
+        messages: vec![
+            found_at(5_000, Some(Severity::Warning)),
+            found_at(30_000, Some(Severity::Error)),
+        ],
+        has_ended: true,
+        ..FoundMessages::default()
+    };
+    model.handle(Event::Alerts(alerts), stamp(0));
+    assert_eq!(picture(&model, size(80, 24)).matches('▴').count(), 2);
+    for (keys, effects, says) in [
+        ("a", "seek 30.000", "/diagnostics: at 30000"),
+        ("a", "", "no later warning or error of a node"),
+        ("A", "seek 5.000", "/diagnostics: at 5000"),
+        ("A", "", "no earlier warning or error of a node"),
+    ] {
+        assert_eq!(effects_of(&mut model, keys), effects, "{keys}");
+        assert_eq!(last_log_line(&model), says, "{keys}");
+    }
+}
+
+#[test]
+fn messages_are_searched_for_in_a_topic_and_gone_to_like_marks() {
+    let mut model = paused();
+    press(&mut model, "down down enter");
+    assert_eq!(effects_of(&mut model, "/"), "");
+    assert!(is_shown(&model, " find: "));
+    // What is wrong is said at once.
+    type_text(&mut model, "level >");
+    assert_eq!(effects_of(&mut model, "enter"), "");
+    assert!(
+        is_shown(&model, "expected"),
+        "{}",
+        picture(&model, size(120, 40))
+    );
+    press(&mut model, "esc");
+    // The model's topics have no definitions.
+    press(&mut model, "enter /");
+    type_text(&mut model, "level > 1");
+    assert_eq!(effects_of(&mut model, "enter"), "");
+    assert!(
+        is_shown(&model, "definition"),
+        "{}",
+        picture(&model, size(120, 40))
+    );
+    press(&mut model, "esc");
+    let hits = |expression: &str| FoundMessages {
+        expression: expression.to_owned(),
+        messages: vec![found_at(20_000, None), found_at(28_000, None)],
+        has_ended: true,
+        problem: None,
+    };
+    // An answer to another search is not taken.
+    model.handle(Event::Hits(hits("/other x > 1")), stamp(0));
+    assert_eq!(effects_of(&mut model, "n"), "seek 27.000");
+    model.handle(Event::Hits(hits("")), stamp(0));
+    assert_eq!(
+        last_log_line(&model),
+        "2 messages found; n and N go to them"
+    );
+    for (keys, effects) in [
+        ("n", "seek 28.000"),
+        ("n", "seek 48.250"),
+        ("N", "seek 28.000"),
+        ("N", "seek 27.000"),
+        ("N", "seek 20.000"),
+        ("N", "seek 9.500"),
+    ] {
+        assert_eq!(effects_of(&mut model, keys), effects, "{keys}");
+    }
+    // An empty condition ends the search.
+    press(&mut model, "enter /");
+    assert_eq!(effects_of(&mut model, "enter"), "find ");
+    assert_eq!(effects_of(&mut model, "n"), "seek 27.000");
 }
