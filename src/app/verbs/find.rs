@@ -1,7 +1,9 @@
 //! `play find BAG… EXPR…`: searches recordings for messages by conditions on their fields.
 
 use bagplay::bag::{Bag, Direction, MessageOrder};
-use bagplay::cli::{Exit, FindArgs, FindEnd, FindReport, Format, OutputArgs, find_range, plural};
+use bagplay::cli::{
+    Exit, FindArgs, FindEnd, FindReport, Format, OutputArgs, count, find_range, plural,
+};
 use bagplay::find::{Conditions, FindError, Found, Search, SearchProgress};
 use bagplay::time::TimeRange;
 use crossbeam_channel::Receiver;
@@ -18,6 +20,8 @@ use crate::app::signals;
 const BAR: &str = "searching [{bar:20}] {percent} %  {msg}";
 /// The length of the bar: progress is a share.
 const BAR_LENGTH: u64 = 1000;
+/// More topics than these are only counted.
+const MOST_LEFT_OUT: usize = 8;
 /// How many bytes of results are written together, at least; fewer before a chunk is opened.
 const WRITTEN_TOGETHER: usize = 64 << 10;
 
@@ -31,8 +35,12 @@ pub(crate) fn run(
     let bag = open_bag::open(&args.bags, MessageOrder::Received, log_target)?;
     let conditions = Conditions::new(bag.topics(), &args.expressions);
     let conditions = conditions.map_err(|error| Failure::new(exit_of(&error), error))?;
-    for left_out in conditions.left_out() {
-        tracing::warn!("left out {left_out}");
+    let left_out = conditions.left_out();
+    for one in left_out.iter().take(MOST_LEFT_OUT) {
+        tracing::warn!("left out {one}");
+    }
+    if let Some(more @ 1..) = left_out.len().checked_sub(MOST_LEFT_OUT) {
+        tracing::warn!("left out {} more", count(more as u64));
     }
     let range = match bag.range() {
         Some(recording) => find_range(args, recording).or_exit(Exit::Usage)?,

@@ -287,3 +287,16 @@ fn a_reader_that_leaves_ends_the_search_quietly() {
     let said = String::from_utf8(out.stderr).unwrap();
     assert!(!said.contains("error"), "{said}");
 }
+
+#[test]
+fn topics_that_a_pattern_leaves_out_are_named_up_to_a_number() {
+    let mut log = log(3);
+    for number in 0..20 {
+        log.untyped(&format!("/raw{number:02}"), "protobuf");
+    }
+    let files = Files::of([log.write()]);
+    let words = ["=~ \"/raw.*|/log\" level == 10", "--count"];
+    let said = "warning: left out /raw07: its messages cannot be searched: \
+        `protobuf` without a definition is not decoded\nwarning: left out 12 more\n";
+    find(&files, &words).assert().code(0).stderr(contains(said));
+}
