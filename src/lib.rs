@@ -43,6 +43,7 @@ pub mod ci;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;
+pub mod cut;
 pub mod decode;
 #[cfg(feature = "find")]
 pub mod find;

@@ -17,6 +17,7 @@ mod read_ahead;
 mod recording;
 mod walk;
 
+pub(crate) use self::mcap::parse::SchemaRecord;
 pub use damage::{Damage, DamageKind};
 pub use decompress::budget::Usage;
 pub use decompress::memory::{ChunkBuffer, ChunkMemory};
@@ -41,4 +42,8 @@ pub use read_ahead::progress::{LookUp, Reach};
 pub use read_ahead::request::{CueAt, Cued, Waker};
 pub use recording::Bag;
 pub use walk::cursor::Cursor;
+pub(crate) use walk::sealed::SealedChunk;
 pub use walk::selection::{Direction, Selection, StartAt};
+pub(crate) use walk::stored::{
+    Definition, LastOpened, OpenedChunk, OtherHead, PieceError, Stored, StoredChunk, StoredMessage,
+};

@@ -1,5 +1,6 @@
 //! [`Bag`]: one or more open recordings: their contents, and the ways to read their messages.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -25,8 +26,10 @@ use crate::bag::open::paths::{Inputs, SourceOrigin};
 use crate::bag::open::read_at::ReadAt;
 use crate::bag::open::rosbag2::Note;
 use crate::bag::open::source::Source;
+use crate::bag::read_ahead::progress::LookUp;
 use crate::bag::walk::cursor::Cursor;
 use crate::bag::walk::selection::{Bounds, Direction, Selection, StartAt};
+use crate::bag::walk::stored::Stored;
 use crate::time::{Ros, Time, TimeRange};
 use crate::untrusted::FileName;
 
@@ -201,10 +204,33 @@ impl Bag {
         Cursor::new(contents, topics.clone(), direction, bounds)
     }
 
+    /// The bag as it is stored in its files, for those who copy it.
+    pub(crate) fn stored(&self) -> Stored {
+        Stored::new(Arc::clone(&self.contents))
+    }
+
     /// What a late joiner of the selected latched topics would receive at `at`: of each topic the last messages at or
     /// before `at`, as many as its publishers kept; of static transforms all. In order.
     pub fn latched(&self, topics: &Selection, at: Time<Ros>) -> (Vec<Message>, Vec<Damage>) {
         self.latched_metered(topics, at, (&Meter::unbounded(), &|_, _| ()))
+    }
+
+    /// The same, until `goes_on`, which is told how far the search has come, returns `false`: then `None`.
+    pub(crate) fn latched_while(
+        &self,
+        topics: &Selection,
+        at: Time<Ros>,
+        goes_on: &mut dyn FnMut(LookUp) -> bool,
+    ) -> Option<(Vec<Message>, Vec<Damage>)> {
+        let meter = Meter::unbounded();
+        let goes_on = RefCell::new(goes_on);
+        let on_progress = |done, of| {
+            if !(goes_on.borrow_mut())(LookUp { done, of }) {
+                meter.close();
+            }
+        };
+        let found = self.latched_metered(topics, at, (&meter, &on_progress));
+        (!meter.is_closed()).then_some(found)
     }
 
     /// The same on another meter. Returns the newest messages that fit into half of its budget, at least one. If the

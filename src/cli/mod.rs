@@ -7,19 +7,22 @@ mod fixtures;
 mod plan;
 mod report;
 
+pub use crate::time::{Unreadable, When, WhenRange, parse_span};
 pub use args::argv::{spread_lists, verb_first};
 pub use args::ci_flags::{CiArgs, FromScenario, SourceStamp};
 pub use args::flags::*;
 pub use args::follow_flags::FollowArgs;
 pub use args::given::Given;
-pub use args::ros_flags::{RequestsSource, RosArgs};
+pub use args::ros_flags::{KindSelection, RequestsSource, RosArgs};
+pub use args::topic_flags::{TopicArgs, TopicSelection};
 pub use args::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, OrderOf, RosDistro,
-    SharedMemoryArg, Wire,
+    SharedMemoryArg, Wire, parse_size,
 };
 pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 pub use args::verbs::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
+pub use args::verbs::cut::CutArgs;
 pub use args::verbs::find::FindArgs;
 pub use args::verbs::info::InfoArgs;
 pub use args::verbs::suite::{
@@ -27,21 +30,22 @@ pub use args::verbs::suite::{
     SuiteRunArgs, SuiteVerb,
 };
 pub use args::verbs::verb::Verb;
-pub use args::when::{Unreadable, When, WhenRange, parse_size, parse_span};
 pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
+pub use plan::cut::{CutPlanError, cut_hint, cut_plan};
 pub use plan::files::{Overwrites, check_reports, check_written};
 pub use plan::range::{EmptyRange, find_range};
 pub use plan::resume::{RunState, command_line};
-pub use plan::select::{Chosen, SelectError, choose, ids_of};
+pub use plan::select::{Chosen, SelectError, choose, ids_of, select};
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use report::check::Check;
 pub use report::clock_summary::ClockSummary;
-pub use report::find::{FindEnd, FindReport, FindTotals, HitLine};
 pub use report::findings::{Finding, Findings};
 pub use report::hints::Hints;
 pub use report::info::Info;
 pub use report::remote::{RemoteResult, RemoteStatus};
 pub use report::summary::{Ending, FollowedSummary, Losses, Summary};
 pub use report::units::{bytes, count, minutes_seconds, plural};
+pub use report::verbs::cut::CutReport;
+pub use report::verbs::find::{FindEnd, FindReport, FindTotals, HitLine};

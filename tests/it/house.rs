@@ -8,13 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 16] = [
+const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("time", &[]),
     ("untrusted", &[]),
     ("clock", &["time"]),
     ("ros", &["untrusted"]),
     ("marks", &["time", "untrusted"]),
     ("bag", &["time", "ros", "untrusted"]),
+    ("cut", &["time", "bag", "ros", "untrusted"]),
     ("decode", &["time", "bag", "ros", "untrusted"]),
     ("find", &["time", "bag", "decode", "ros", "untrusted"]),
     ("output", &["bag", "time"]),
@@ -52,6 +53,7 @@ const MAY_IMPORT: [(&str, &[&str]); 16] = [
             "untrusted",
             "marks",
             "bag",
+            "cut",
             "decode",
             "find",
             "player",
@@ -77,13 +79,14 @@ const MAY_IMPORT: [(&str, &[&str]); 16] = [
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];
-const EVERY_ROOM: [&str; 14] = [
+const EVERY_ROOM: [&str; 15] = [
     "time",
     "untrusted",
     "clock",
     "ros",
     "marks",
     "bag",
+    "cut",
     "decode",
     "find",
     "output",

@@ -8,6 +8,7 @@ mod ci;
 #[cfg(feature = "cli")]
 mod cli;
 mod clock;
+mod cut;
 mod decode;
 #[cfg(feature = "tui")]
 mod docs;

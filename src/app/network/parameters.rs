@@ -140,22 +140,22 @@ fn of_topics(args: &PlayArgs, plan: &Plan) -> Vec<NodeParameter> {
     vec![
         parameter(
             "play.topics_to_filter",
-            topics.topics.clone(),
+            topics.selection.topics.clone(),
             "The topics that are played; all if empty",
         ),
         parameter(
             "play.exclude_topics_to_filter",
-            topics.exclude_topics.clone(),
+            topics.selection.exclude_topics.clone(),
             "The topics that are not played",
         ),
         parameter(
             "play.regex_to_filter",
-            text(&topics.regex),
+            text(&topics.selection.regex),
             "Topics whose whole name matches are played",
         ),
         parameter(
             "play.exclude_regex_to_filter",
-            text(&topics.exclude_regex),
+            text(&topics.selection.exclude_regex),
             "Topics whose whole name matches are not played",
         ),
         parameter(

@@ -41,14 +41,14 @@ pub(super) fn unreadable(error: &std::io::Error) -> Fault {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Codec {
+pub(crate) enum Codec {
     None,
     Lz4,
     Zstd,
 }
 
 impl Codec {
-    pub(super) fn named(name: &str) -> Result<Self, Fault> {
+    pub(crate) fn named(name: &str) -> Result<Self, Fault> {
         match name {
             "" | "none" => Ok(Self::None),
             "lz4" => Ok(Self::Lz4),

@@ -8,11 +8,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mcap::records::Channel;
+
 use super::merge_topics::{ChannelTable, PublisherGroup, PublisherGroupId, Topics};
 use super::topic::Topic;
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::index::file::build;
-use crate::bag::index::file::file_index::{FileIndex, IndexOrigin};
+use crate::bag::index::file::file_index::{FileIndex, IndexOrigin, OtherRecords};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::message::{Key, TopicId};
@@ -59,8 +61,11 @@ pub struct FileSummary {
 pub(crate) struct Input {
     pub(crate) source: Source,
     pub(crate) channels: ChannelTable,
-    /// The schemas of the file, by id.
+    /// The schemas and channels of the file, by id.
     pub(crate) schemas: BTreeMap<u16, SchemaRecord>,
+    pub(crate) definitions: BTreeMap<u16, Channel>,
+    /// Its attachments and metadata records.
+    pub(crate) others: OtherRecords,
     /// Where the data end, and the checksum over all of them; the checksum is 0 if there is none.
     pub(crate) data_end: Option<(u64, u32)>,
     /// Whether a chunk was found to hold messages that its index does not list.
@@ -193,6 +198,8 @@ impl Contents {
                 source,
                 channels: ChannelTable::default(),
                 schemas: BTreeMap::new(),
+                definitions: BTreeMap::new(),
+                others: OtherRecords::default(),
                 data_end: index.data_end,
                 has_wrong_index: AtomicBool::new(false),
             });
@@ -217,6 +224,8 @@ impl Contents {
         for (input, index) in (0..).zip(indexes) {
             if let Some(open) = contents.inputs.get_mut(input as usize) {
                 open.schemas = index.schemas;
+                open.definitions = index.channels;
+                open.others = index.others;
             }
             let used = index.chunks.into_iter().filter(|it| !it.is_empty());
             let used = used.map(|place| Chunk {

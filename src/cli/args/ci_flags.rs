@@ -10,10 +10,9 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 
 use super::values::{parse_node, parse_topic};
-use super::when::parse_span;
 use crate::ci::drive::OnMiss;
 use crate::ci::gates::GateRule;
-use crate::time::Duration;
+use crate::time::{Duration, parse_span};
 use crate::wire::SourceStamps;
 
 /// A run against programs under test, with verdicts.

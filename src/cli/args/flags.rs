@@ -14,13 +14,15 @@ use super::ci_flags::CiArgs;
 use super::follow_flags::FollowArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
-use super::values::{Color, Format, LogLevel, MessageOrder, OrderOf, parse_hz, parse_pace};
+use super::topic_flags::TopicArgs;
+use super::values::{
+    Color, Format, LogLevel, MessageOrder, OrderOf, parse_hz, parse_pace, parse_size,
+};
 use super::verbs::verb::Verb;
-use super::when::{When, WhenRange, parse_size, parse_span};
 use super::wire_args::WireArgs;
 use crate::cli::exit::EXIT_CODES;
 use crate::player::Pace;
-use crate::time::Duration;
+use crate::time::{Duration, When, WhenRange, parse_span};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,6 +34,7 @@ Examples:
   play drive.mcap --rate max --wire null --format json   check a recording
   play info drive.mcap                    topics, times, QoS profiles
   play find drive.mcap '/imu a.x > 1'     messages whose fields satisfy a condition
+  play cut a.mcap --end +10s -o b.mcap    its first ten seconds as a recording of their own
   play clock --start 0 --rate 2           a clock without a recording, at double speed";
 
 /// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
@@ -325,45 +328,6 @@ pub struct ClockArgs {
     /// Fail if another node publishes /clock
     #[arg(long, hide_short_help = true)]
     pub strict_clock: bool,
-}
-
-/// Which topics, under which names.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Topics")]
-pub struct TopicArgs {
-    /// Play these topics only
-    #[arg(long, value_name = "TOPIC")]
-    pub topics: Vec<String>,
-    /// Do not play these topics
-    #[arg(long, value_name = "TOPIC")]
-    pub exclude_topics: Vec<String>,
-    /// Play topics whose whole name matches, in addition to --topics
-    #[arg(short = 'e', long, value_name = "REGEX")]
-    pub regex: Option<String>,
-    /// Do not play topics whose whole name matches
-    #[arg(
-        short = 'x',
-        long,
-        alias = "exclude",
-        value_name = "REGEX",
-        hide_short_help = true
-    )]
-    pub exclude_regex: Option<String>,
-    /// Publish topic A as B
-    #[arg(short = 'm', long, value_name = "A:=B")]
-    pub remap: Vec<String>,
-    /// Prepend this to every topic name
-    #[arg(long, value_name = "PREFIX")]
-    pub prefix: Option<String>,
-    /// YAML file with QoS profiles by topic, which replace the recorded ones
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub qos_profile_overrides_path: Option<PathBuf>,
-    /// Wait until these topics (none named: all) have a subscriber; TOPIC=N: N subscribers
-    #[arg(long, value_name = "TOPIC")]
-    pub wait_for_subscribers: Vec<String>,
-    /// Time limit of --wait-for-subscribers and --wait-for-nodes
-    #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
-    pub wait_timeout: Duration,
 }
 
 /// The transport bar.

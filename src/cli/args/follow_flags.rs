@@ -5,9 +5,8 @@
 use clap::Args;
 
 use super::values::{Wire, parse_topic};
-use super::when::{Unreadable, parse_span};
 use crate::player::FollowOptions;
-use crate::time::Duration;
+use crate::time::{Duration, Unreadable, parse_span};
 
 /// The clock that is followed.
 #[derive(Args, Clone, Debug)]

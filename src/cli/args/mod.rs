@@ -7,7 +7,7 @@ pub(super) mod follow_flags;
 pub(super) mod given;
 pub(super) mod printable;
 pub(super) mod ros_flags;
+pub(super) mod topic_flags;
 pub(super) mod values;
 pub(super) mod verbs;
-pub(super) mod when;
 pub(super) mod wire_args;

@@ -17,18 +17,9 @@ pub struct RosArgs {
     /// Storage of the recording; only mcap is supported
     #[arg(short, long, value_name = "ID", value_parser = parse_storage, hide_short_help = true)]
     pub storage: Vec<String>,
-    /// Of recorded service events, play those of these services only
-    #[arg(long, value_name = "SERVICE", hide_short_help = true)]
-    pub services: Vec<String>,
-    /// Do not play the recorded events of these services
-    #[arg(long, value_name = "SERVICE", hide_short_help = true)]
-    pub exclude_services: Vec<String>,
-    /// Of recorded topics and events of actions, play those of these actions only
-    #[arg(long, value_name = "ACTION", hide_short_help = true)]
-    pub actions: Vec<String>,
-    /// Do not play the recorded topics and events of these actions
-    #[arg(long, value_name = "ACTION", hide_short_help = true)]
-    pub exclude_actions: Vec<String>,
+    /// Which services and actions.
+    #[command(flatten)]
+    pub kinds: KindSelection,
     /// Do not read keys: no transport bar, and no Enter for --start-paused
     #[arg(long, conflicts_with = "tui", hide_short_help = true)]
     pub disable_keyboard_controls: bool,
@@ -69,6 +60,23 @@ pub struct RosArgs {
     /// Refused: actions are never called
     #[arg(long, hide_short_help = true)]
     pub send_actions_as_client: bool,
+}
+
+/// Of which services and actions the recorded events are taken.
+#[derive(Args, Clone, Debug, Default)]
+pub struct KindSelection {
+    /// Of recorded service events, those of these services only
+    #[arg(long, value_name = "SERVICE", hide_short_help = true)]
+    pub services: Vec<String>,
+    /// Without the recorded events of these services
+    #[arg(long, value_name = "SERVICE", hide_short_help = true)]
+    pub exclude_services: Vec<String>,
+    /// Of recorded topics and events of actions, those of these actions only
+    #[arg(long, value_name = "ACTION", hide_short_help = true)]
+    pub actions: Vec<String>,
+    /// Without the recorded topics and events of these actions
+    #[arg(long, value_name = "ACTION", hide_short_help = true)]
+    pub exclude_actions: Vec<String>,
 }
 
 /// Whose recorded requests `ros2 bag play` would send.

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::values::{CongestionArg, OnDisconnect, RosDistro, SharedMemoryArg, Wire};
-use super::when::parse_span;
-use crate::time::Duration;
+use crate::time::{Duration, parse_span};
 
 /// The network.
 #[derive(Args, Clone, Debug)]

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Plan, spin};
 use crate::cli::args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
-use crate::cli::args::when::When;
 use crate::player::{ClockOptions, Control, Intent, Options, Pace, WhenDone};
-use crate::time::{Duration, Ros, Speed, Time, TimeRange};
+use crate::time::{Duration, Ros, Speed, Time, TimeRange, When};
 
 /// A command line of `play clock` that cannot be served.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 mod awaited;
 pub(super) mod ci;
 pub(super) mod clock_server;
+pub(super) mod cut;
 pub(super) mod files;
 pub(super) mod kinds;
 pub(super) mod range;

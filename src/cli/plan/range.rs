@@ -1,10 +1,9 @@
-//! The part of a recording that is played or searched.
+//! The part of a recording that is played, searched or cut.
 
 use super::PlanError;
 use crate::cli::args::flags::TimeArgs;
 use crate::cli::args::verbs::find::FindArgs;
-use crate::cli::args::when::When;
-use crate::time::{Duration, Ros, Time, TimeRange};
+use crate::time::{Duration, Ros, Time, TimeRange, When};
 
 /// A part that is outside of the recording, or ends before it begins.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -48,8 +47,12 @@ pub(super) fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, 
     Ok(range)
 }
 
-/// The part of the recording between two times, or why there is none.
-fn part(start: Time<Ros>, stop: Time<Ros>, recording: TimeRange) -> Result<TimeRange, String> {
+/// The part of the recording between two times, both included, or why there is none.
+pub(super) fn part(
+    start: Time<Ros>,
+    stop: Time<Ros>,
+    recording: TimeRange,
+) -> Result<TimeRange, String> {
     let (first, last) = (recording.start(), recording.stop());
     let at = |time: Time<Ros>| at(time, recording);
     if start > last {

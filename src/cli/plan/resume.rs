@@ -203,7 +203,7 @@ mod tests {
         let cli = Cli::read(words.into_iter().map(OsString::from)).unwrap();
         assert_eq!(cli.play.time.rate, Some(state.pace));
         assert!(cli.play.time.start_paused && cli.play.time.loop_range.is_some());
-        assert_eq!(cli.play.topics.exclude_topics, ["/a b"]);
+        assert_eq!(cli.play.topics.selection.exclude_topics, ["/a b"]);
         let looped = RunState {
             is_loop: true,
             pace: Pace::Max,

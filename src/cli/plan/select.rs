@@ -4,8 +4,8 @@ use regex::Regex;
 
 use super::kinds::Kind;
 use crate::bag::{Topic, TopicId};
-use crate::cli::args::flags::TopicArgs;
-use crate::cli::args::ros_flags::RosArgs;
+use crate::cli::args::ros_flags::{KindSelection, RosArgs};
+use crate::cli::args::topic_flags::{TopicArgs, TopicSelection};
 use crate::ros::Qos;
 use crate::untrusted::Foreign;
 
@@ -69,23 +69,7 @@ pub fn choose(
     args: &TopicArgs,
     ros: &RosArgs,
 ) -> Result<Vec<Chosen>, SelectError> {
-    let wanted = known("--topics", &args.topics, topics)?;
-    let unwanted = known("--exclude-topics", &args.exclude_topics, topics)?;
-    let kinds = || topics.iter().map(|topic| Kind::of(&topic.name));
-    let service = |flag, names: &[String]| {
-        let recorded = kinds().filter_map(Kind::service).collect();
-        among(flag, "service", names, recorded)
-    };
-    let services = service("--services", &ros.services)?;
-    let no_services = service("--exclude-services", &ros.exclude_services)?;
-    let action = |flag, names: &[String]| {
-        let recorded = kinds().filter_map(Kind::action).collect();
-        among(flag, "action", names, recorded)
-    };
-    let actions = action("--actions", &ros.actions)?;
-    let no_actions = action("--exclude-actions", &ros.exclude_actions)?;
-    let include = compile("--regex", args.regex.as_deref())?;
-    let exclude = compile("--exclude-regex", args.exclude_regex.as_deref())?;
+    let selected = select(topics, &args.selection, &ros.kinds)?;
     let remaps = args
         .remap
         .iter()
@@ -98,6 +82,37 @@ pub fn choose(
         }
         known("--remap", std::slice::from_ref(from), topics)?;
     }
+    let chosen = |id: TopicId| Chosen {
+        id,
+        name: outgoing(&topics[id.index()].name, &remaps, args.prefix.as_deref()),
+        qos: None,
+    };
+    Ok(selected.into_iter().map(chosen).collect())
+}
+
+/// The ids of the topics that are selected, in the bag's order.
+pub fn select(
+    topics: &[Topic],
+    args: &TopicSelection,
+    of_kinds: &KindSelection,
+) -> Result<Vec<TopicId>, SelectError> {
+    let wanted = known("--topics", &args.topics, topics)?;
+    let unwanted = known("--exclude-topics", &args.exclude_topics, topics)?;
+    let kinds = || topics.iter().map(|topic| Kind::of(&topic.name));
+    let service = |flag, names: &[String]| {
+        let recorded = kinds().filter_map(Kind::service).collect();
+        among(flag, "service", names, recorded)
+    };
+    let services = service("--services", &of_kinds.services)?;
+    let no_services = service("--exclude-services", &of_kinds.exclude_services)?;
+    let action = |flag, names: &[String]| {
+        let recorded = kinds().filter_map(Kind::action).collect();
+        among(flag, "action", names, recorded)
+    };
+    let actions = action("--actions", &of_kinds.actions)?;
+    let no_actions = action("--exclude-actions", &of_kinds.exclude_actions)?;
+    let include = compile("--regex", args.regex.as_deref())?;
+    let exclude = compile("--exclude-regex", args.exclude_regex.as_deref())?;
     let takes_all = wanted.is_empty() && include.is_none();
     let is_chosen = |name: &str| {
         let has = |names: &[String], name: Option<&str>| {
@@ -122,11 +137,7 @@ pub fn choose(
     let ids = (0..).map(TopicId).zip(topics);
     Ok(ids
         .filter(|(_, topic)| is_chosen(&topic.name))
-        .map(|(id, topic)| Chosen {
-            id,
-            name: outgoing(&topic.name, &remaps, args.prefix.as_deref()),
-            qos: None,
-        })
+        .map(|(id, _)| id)
         .collect())
 }
 
@@ -289,22 +300,31 @@ mod tests {
         );
         assert_eq!(
             names(&TopicArgs {
-                topics: vec!["imu".into(), "/mouse".into()],
+                selection: TopicSelection {
+                    topics: vec!["imu".into(), "/mouse".into()],
+                    ..TopicSelection::default()
+                },
                 ..args()
             }),
             ["/imu", "mouse"]
         );
         assert_eq!(
             names(&TopicArgs {
-                regex: Some("/camera/.*".into()),
-                topics: vec!["/imu".into()],
+                selection: TopicSelection {
+                    regex: Some("/camera/.*".into()),
+                    topics: vec!["/imu".into()],
+                    ..TopicSelection::default()
+                },
                 ..args()
             }),
             ["/imu", "/camera/left", "/camera/right"]
         );
         assert_eq!(
             names(&TopicArgs {
-                regex: Some("camera".into()),
+                selection: TopicSelection {
+                    regex: Some("camera".into()),
+                    ..TopicSelection::default()
+                },
                 ..args()
             }),
             [""; 0],
@@ -315,14 +335,20 @@ mod tests {
     #[test]
     fn an_exclusion_wins() {
         let excluded = TopicArgs {
-            topics: vec!["/imu".into(), "/camera/left".into()],
-            exclude_topics: vec!["/imu".into()],
+            selection: TopicSelection {
+                topics: vec!["/imu".into(), "/camera/left".into()],
+                exclude_topics: vec!["/imu".into()],
+                ..TopicSelection::default()
+            },
             ..args()
         };
         assert_eq!(names(&excluded), ["/camera/left"]);
         assert_eq!(
             names(&TopicArgs {
-                exclude_regex: Some(".*a.*".into()),
+                selection: TopicSelection {
+                    exclude_regex: Some(".*a.*".into()),
+                    ..TopicSelection::default()
+                },
                 ..args()
             }),
             ["/imu", "mouse"]
@@ -356,21 +382,30 @@ mod tests {
         };
         assert_eq!(
             error(TopicArgs {
-                topics: vec!["/lidar".into()],
+                selection: TopicSelection {
+                    topics: vec!["/lidar".into()],
+                    ..TopicSelection::default()
+                },
                 ..args()
             }),
             "--topics: no topic `/lidar` in the recording; recorded are: /camera/left, /camera/right, /imu, mouse"
         );
         assert!(
             error(TopicArgs {
-                exclude_topics: vec!["/x".into()],
+                selection: TopicSelection {
+                    exclude_topics: vec!["/x".into()],
+                    ..TopicSelection::default()
+                },
                 ..args()
             })
             .starts_with("--exclude-topics: no topic")
         );
         assert!(
             error(TopicArgs {
-                regex: Some("(".into()),
+                selection: TopicSelection {
+                    regex: Some("(".into()),
+                    ..TopicSelection::default()
+                },
                 ..args()
             })
             .starts_with("--regex: ")

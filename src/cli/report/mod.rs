@@ -1,9 +1,8 @@
-//! What the command prints: the summary of a run, the page of `info`, the result of `--check`, what `find` finds,
-//! hints.
+//! What the command prints: the summary of a run, the page of `info`, the result of `--check`, what other commands
+//! print, hints.
 
 pub(super) mod check;
 pub(super) mod clock_summary;
-pub(super) mod find;
 pub(super) mod findings;
 pub(super) mod hints;
 pub(super) mod holes;
@@ -12,3 +11,4 @@ pub(super) mod page;
 pub(super) mod remote;
 pub(super) mod summary;
 pub(super) mod units;
+pub(super) mod verbs;

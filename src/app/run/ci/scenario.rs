@@ -104,7 +104,7 @@ mod tests {
         };
         let played = read("play --scenario FILE --clock 50 --topics /imu --playback-duration 2");
         assert_eq!(played.bags, [folder.path().join("a.mcap")]);
-        assert_eq!(played.topics.topics, ["/imu"]);
+        assert_eq!(played.topics.selection.topics, ["/imu"]);
         assert_eq!(played.clock.clock, Some(50.0));
         assert_eq!(played.ci.command, ["env", "A=1", "node", "--fast"]);
         let played = read("play --scenario=FILE --update-golden other.mcap -- x --scenario y");

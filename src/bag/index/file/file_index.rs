@@ -5,6 +5,7 @@
 //! compressions and reports are bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use mcap::records::{Channel, Header, Statistics};
 
@@ -18,6 +19,25 @@ use crate::bag::open::source::Source;
 const MAX_DEFINITIONS: u64 = 32 << 20;
 /// The most faults of one index that are reported.
 pub(crate) const MOST_REPORTS: usize = 100;
+/// The most attachments and metadata records whose places are kept: 2.4 MB.
+const MOST_OTHERS: usize = 100_000;
+
+/// An attachment or a metadata record. They are not read for playing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OtherRecord {
+    pub(crate) opcode: u8,
+    /// Where it is in the file, including its frame.
+    pub(crate) bytes: Range<u64>,
+}
+
+/// The attachments and metadata records of a file, by offset.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct OtherRecords {
+    /// The first of them.
+    pub(crate) list: Vec<OtherRecord>,
+    /// How many more there are.
+    pub(crate) left_out: u64,
+}
 
 /// Where the index of a file comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -53,6 +73,7 @@ pub(crate) struct FileIndex {
     pub(crate) has_left_out: bool,
     /// The lengths of message indexes that the chunk indexes of the summary declare.
     pub(crate) lengths: IndexLengths,
+    pub(crate) others: OtherRecords,
 }
 
 /// What the declared lengths of the message indexes say about the number of messages. The message index of a channel
@@ -119,6 +140,15 @@ impl FileIndex {
             self.channels.insert(channel.id, channel);
         }
         true
+    }
+
+    /// Keeps the place of an attachment or metadata record.
+    pub(crate) fn note_other(&mut self, opcode: u8, bytes: Range<u64>) {
+        if self.others.list.len() < MOST_OTHERS {
+            self.others.list.push(OtherRecord { opcode, bytes });
+        } else {
+            self.others.left_out += 1;
+        }
     }
 
     fn is_room(&mut self, size: usize) -> bool {

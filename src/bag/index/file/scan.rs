@@ -158,6 +158,11 @@ impl<'a> Scan<'a> {
             op::SCHEMA | op::CHANNEL => self.take_definition(frame),
             op::FOOTER => frame.length == 20,
             op::DATA_END => self.take_data_end(frame),
+            op::ATTACHMENT | op::METADATA => {
+                self.index.note_other(frame.opcode, frame.at..end);
+                self.take_other(frame);
+                true
+            }
             _ => {
                 self.take_other(frame);
                 true

@@ -4,8 +4,7 @@ use clap::Args;
 
 use super::ctl::ReachArgs;
 use crate::cli::args::values::parse_node;
-use crate::cli::args::when::parse_span;
-use crate::time::Duration;
+use crate::time::{Duration, parse_span};
 
 /// The arguments of `play attach`.
 #[derive(Args, Clone, Debug)]

@@ -6,9 +6,8 @@
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::values::parse_hz;
-use crate::cli::args::when::When;
 use crate::cli::args::wire_args::WireArgs;
-use crate::time::Speed;
+use crate::time::{Speed, When};
 
 /// Which time a clock server shows.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]

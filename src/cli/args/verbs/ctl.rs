@@ -8,9 +8,8 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 
 use crate::cli::args::values::{parse_node, parse_pace};
-use crate::cli::args::when::{Unreadable, When, WhenRange, parse_span};
 use crate::player::Pace;
-use crate::time::Duration;
+use crate::time::{Duration, Unreadable, When, WhenRange, parse_span};
 
 /// The arguments of `play ctl`.
 #[derive(Args, Clone, Debug)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::when::When;
 use crate::find::{Expression, ExpressionError};
+use crate::time::When;
 
 const EXAMPLES: &str = "\
 An expression names a topic and a condition on the fields of its messages:

@@ -9,8 +9,7 @@ use clap::{Args, Subcommand};
 
 use crate::ci::suite::PartitionArg;
 use crate::ci::suite::scenario::Case;
-use crate::cli::args::when::parse_span;
-use crate::time::Duration;
+use crate::time::{Duration, parse_span};
 use crate::untrusted::Foreign;
 
 /// The arguments of `play suite`.
@@ -302,7 +301,7 @@ mod tests {
         let play = cli.play;
         assert_eq!(play.bags, [Path::new("s/a.mcap")]);
         assert_eq!(play.clock.clock, Some(40.0));
-        assert_eq!(play.topics.topics, ["/a", "/b"]);
+        assert_eq!(play.topics.selection.topics, ["/a", "/b"]);
         assert_eq!(play.topics.wait_for_subscribers, [""]);
         assert!(play.time.strict && play.time.start.is_some());
     }

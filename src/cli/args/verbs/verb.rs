@@ -5,6 +5,7 @@ use clap::Subcommand;
 use super::attach::AttachArgs;
 use super::clock_server::ClockServerArgs;
 use super::ctl::CtlArgs;
+use super::cut::CutArgs;
 use super::find::FindArgs;
 use super::info::InfoArgs;
 use super::suite::SuiteArgs;
@@ -14,6 +15,8 @@ use super::suite::SuiteArgs;
 pub enum Verb {
     /// Show the topics, times, QoS profiles and marks of recordings
     Info(InfoArgs),
+    /// Write a part of recordings as a recording of its own
+    Cut(CutArgs),
     /// Find messages by conditions on their fields
     Find(FindArgs),
     /// Serve a clock without a recording

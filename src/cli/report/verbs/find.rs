@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::findings::Findings;
-use super::units::{count, plural};
 use crate::bag::{Bag, Damage, TopicId};
+use crate::cli::report::findings::Findings;
+use crate::cli::report::units::{count, plural};
 use crate::decode::FieldValue;
 use crate::find::{Conditions, Hit, MatchedValue, Unreadable};
 use crate::time::{Ros, Time, TimeRange, signed_span_text};

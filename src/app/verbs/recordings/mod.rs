@@ -1,0 +1,4 @@
+//! The verbs that read recordings to their ends.
+
+pub(crate) mod cut;
+pub(crate) mod find;

@@ -1,0 +1,395 @@
+//! [`Copy`]: walks over the chunks of all files once, and copies what belongs to the cut.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::{ControlFlow, Range};
+
+use mcap::records::ChunkHeader;
+
+use super::definitions::Definitions;
+use super::error::CutError;
+use super::options::{Cut, LatchedState};
+use super::order::in_order;
+use super::outcome::{CutProgress, TopicShare};
+use super::sealed_run::SealedRun;
+use super::target::Target;
+use super::write::chunk::Indexes;
+use super::write::compression::Compression;
+use super::write::file::{CutFile, Mark};
+use crate::bag::{
+    Bag, Damage, DamageKind, LastOpened, OpenedChunk, PieceError, SealedChunk, Stored, StoredChunk,
+    TopicId,
+};
+use crate::time::TimeRange;
+
+/// While a chunk is copied, progress is reported after so many bytes: 16 MiB.
+const TELL: u64 = 16 << 20;
+
+/// Why a copy ends early.
+pub(crate) enum Stop {
+    Cancelled,
+    Failed(CutError),
+}
+
+/// A cut while it is written.
+pub(crate) struct Copy<'a> {
+    cut: &'a Cut,
+    stored: Stored,
+    definitions: &'a Definitions,
+    target: &'a Target,
+    file: CutFile,
+    damage: Vec<Damage>,
+    /// Sealed chunks that are copied when the next one does not continue them.
+    run: SealedRun,
+    progress: CutProgress,
+    /// What will be done after the present chunk.
+    until: u64,
+    tell: Tell<'a>,
+    shares: BTreeMap<TopicId, TopicShare>,
+}
+
+/// What was copied.
+pub(crate) struct Copied {
+    pub(crate) file: CutFile,
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) shares: BTreeMap<TopicId, TopicShare>,
+}
+
+/// Is told how far the copy has come, and may end it.
+type Tell<'a> = &'a mut dyn FnMut(CutProgress) -> ControlFlow<()>;
+
+impl<'a> Copy<'a> {
+    /// A copy into a file that has its definitions.
+    pub(crate) fn new(
+        cut: &'a Cut,
+        bag: &Bag,
+        definitions: &'a Definitions,
+        target: &'a Target,
+        (file, tell): (CutFile, Tell<'a>),
+    ) -> Self {
+        Self {
+            cut,
+            stored: bag.stored(),
+            definitions,
+            target,
+            file,
+            damage: bag.damage().to_vec(),
+            run: SealedRun::default(),
+            until: 0,
+            progress: CutProgress {
+                done: 0,
+                of: 0,
+                look_up: None,
+            },
+            tell,
+            shares: BTreeMap::new(),
+        }
+    }
+
+    /// The file, and what is known of its content.
+    pub(crate) fn finish(self) -> Copied {
+        Copied {
+            file: self.file,
+            damage: self.damage,
+            shares: self.shares,
+        }
+    }
+
+    /// Copies everything that belongs to the cut.
+    pub(crate) fn all(&mut self, bag: &Bag) -> Result<(), Stop> {
+        let chunks = in_order(self.stored.chunks(self.cut.range));
+        let lengths = chunks.iter().map(|chunk| chunk.length);
+        self.progress.of = lengths.fold(0, u64::saturating_add);
+        if self.cut.latched == LatchedState::Added {
+            self.add_latched(bag)?;
+        }
+        for chunk in chunks {
+            self.tell()?;
+            self.until = self.until.saturating_add(chunk.length);
+            if self.stored.may_hold(chunk, &self.cut.topics) {
+                self.take(chunk)?;
+            }
+            self.progress.done = self.until;
+        }
+        self.copy_run()?;
+        self.tell()?;
+        self.copy_others()
+    }
+
+    fn tell(&mut self) -> Result<(), Stop> {
+        match (self.tell)(self.progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stop::Cancelled),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> Stop {
+        Stop::Failed(self.target.failed(source))
+    }
+
+    /// Writes the state of latched topics from before the range, with the start of the range as log time.
+    fn add_latched(&mut self, bag: &Bag) -> Result<(), Stop> {
+        let start = self.cut.range.start();
+        let Self { progress, tell, .. } = self;
+        let mut goes_on = |look_up| {
+            let look_up = Some(look_up);
+            tell(CutProgress {
+                look_up,
+                ..*progress
+            })
+            .is_continue()
+        };
+        let found = bag.latched_while(&self.cut.topics, start, &mut goes_on);
+        let (messages, damage) = found.ok_or(Stop::Cancelled)?;
+        self.damage.extend(damage);
+        let compression = bag.files().iter().flat_map(|file| &file.compressions);
+        let compression = compression
+            .map(|name| Compression::named(name))
+            .find(|it| *it != Compression::None);
+        let mut open = LastOpened::default();
+        // Those at the start are messages of the range.
+        for message in messages.iter().filter(|it| it.key.time < start) {
+            let channel = self.stored.channel_of(message, &mut open);
+            let channel =
+                channel.and_then(|channel| self.definitions.channel(message.key.input, channel));
+            let Some(channel) = channel else {
+                let kind = DamageKind::Unreadable;
+                let detail = "a latched message cannot be read again and is left out";
+                self.leave_out(message.key.input, message.key.chunk, (kind, detail));
+                continue;
+            };
+            let compression = compression.unwrap_or_default();
+            let added = self.file.add_at(start, message, channel, compression);
+            added.map_err(|error| self.failed(error))?;
+            self.share(message.topic).latched += 1;
+        }
+        Ok(())
+    }
+
+    /// Copies a chunk as it is, or the messages of it that belong to the cut.
+    fn take(&mut self, chunk: StoredChunk) -> Result<(), Stop> {
+        let is_within = |times: TimeRange| self.cut.range.intersection(times) == Some(times);
+        let is_sealable =
+            chunk.times.is_some_and(is_within) && self.definitions.fit_all_of(chunk.input);
+        if is_sealable
+            && let Some(sealed) = self.stored.sealed(chunk)
+            && self.shares_of(chunk.input, &sealed).is_some()
+        {
+            if !self.run.is_continued_by(chunk, &sealed) {
+                self.copy_run()?;
+            }
+            self.run.chunks.push((chunk, sealed));
+            if self.run.is_long() {
+                self.copy_run()?;
+            }
+            return Ok(());
+        }
+        self.copy_run()?;
+        let opened = self.stored.open(chunk, &self.cut.topics, self.cut.range);
+        let (opened, damage) = match opened {
+            Ok(opened) => opened,
+            Err(damage) => {
+                self.damage.push(damage);
+                return Ok(());
+            }
+        };
+        self.damage.extend(damage);
+        match self.unchanged(chunk.input, &opened) {
+            Some((header, bytes)) => self.copy_opened(chunk, (&header, bytes), &opened),
+            None => self.copy_messages(chunk.input, &opened),
+        }
+    }
+
+    /// The number of messages of each topic; `None` if a channel is not defined.
+    fn shares_of(&self, input: u32, sealed: &SealedChunk) -> Option<Vec<(TopicId, u64)>> {
+        let topic = |channel: &u16| {
+            self.definitions.channel(input, *channel)?;
+            self.stored.topic_of(input, *channel)
+        };
+        let indexes = sealed.indexes.iter();
+        indexes
+            .map(|(channel, index)| Some((topic(channel)?, index.count)))
+            .collect()
+    }
+
+    /// Copies the chunks that are not opened, with their message indexes: together, or if not all of them can be read,
+    /// each by itself.
+    fn copy_run(&mut self) -> Result<(), Stop> {
+        let run = std::mem::take(&mut self.run);
+        let Some((input, bytes)) = run.bytes() else {
+            return Ok(());
+        };
+        let start = bytes.start;
+        if run.chunks.len() > 1
+            && let Ok(mark) = self.copy_bytes(input, bytes)?
+        {
+            for (_, sealed) in &run.chunks {
+                self.copied(input, mark.at + sealed.bytes.start - start, sealed);
+            }
+            return Ok(());
+        }
+        for (chunk, sealed) in &run.chunks {
+            if let Some(mark) = self.copy_chunk(*chunk, sealed.bytes.clone())? {
+                self.copied(input, mark.at, sealed);
+            }
+        }
+        Ok(())
+    }
+
+    /// A sealed chunk has been copied to a place.
+    fn copied(&mut self, input: u32, at: u64, sealed: &SealedChunk) {
+        self.file.copied(at, sealed);
+        for (topic, count) in self.shares_of(input, sealed).unwrap_or_default() {
+            self.share(topic).messages += count;
+        }
+    }
+
+    /// The header and place of a chunk that needs no change but in its message indexes.
+    fn unchanged(&self, input: u32, opened: &OpenedChunk) -> Option<(ChunkHeader, Range<u64>)> {
+        let (header, bytes) = opened.record.as_ref()?;
+        let is_same = |channel| self.definitions.channel(input, channel) == Some(channel);
+        let is_unchanged = opened.is_sound
+            && opened.messages().next().is_some()
+            && opened.messages().all(|message| is_same(message.channel))
+            && opened.has_nothing_else(|definition| self.definitions.has(definition));
+        is_unchanged.then(|| (header.clone(), bytes.clone()))
+    }
+
+    /// Copies a chunk that had to be opened, and needs no change; its message indexes are made anew.
+    fn copy_opened(
+        &mut self,
+        chunk: StoredChunk,
+        (header, bytes): (&ChunkHeader, Range<u64>),
+        opened: &OpenedChunk,
+    ) -> Result<(), Stop> {
+        let mut indexes = Indexes::default();
+        for message in opened.messages() {
+            indexes.add(message.channel, message.log_time, message.at.into());
+        }
+        let told = (header.message_start_time, header.message_end_time);
+        let times = indexes.times.map(|it| (it.start(), it.stop()));
+        if times.map(|(start, stop)| (start.to_mcap(), stop.to_mcap())) != Some(told) {
+            return self.copy_messages(chunk.input, opened);
+        }
+        let Some(mark) = self.copy_chunk(chunk, bytes)? else {
+            return Ok(());
+        };
+        let put = self.file.copied_without_indexes(&mark, header, &indexes);
+        put.map_err(|error| self.failed(error))?;
+        self.count(chunk.input, opened);
+        Ok(())
+    }
+
+    /// Copies bytes of a file. The inner error: they cannot be read, and nothing is written.
+    fn copy_bytes(
+        &mut self,
+        input: u32,
+        bytes: Range<u64>,
+    ) -> Result<Result<Mark, io::Error>, Stop> {
+        let mark = self.file.mark().map_err(|error| self.failed(error))?;
+        let mut told = 0;
+        let Self {
+            stored,
+            file,
+            progress,
+            until,
+            tell,
+            target,
+            ..
+        } = self;
+        let copied = stored.pieces(input, bytes, |piece| {
+            let put = file.put(piece);
+            put.map_err(|error| Stop::Failed(target.failed(error)))?;
+            told += piece.len() as u64;
+            if told >= TELL {
+                progress.done = progress.done.saturating_add(told).min(*until);
+                told = 0;
+                if tell(*progress).is_break() {
+                    return Err(Stop::Cancelled);
+                }
+            }
+            Ok(())
+        });
+        match copied {
+            Ok(()) => Ok(Ok(mark)),
+            Err(PieceError::Taken(stop)) => Err(stop),
+            Err(PieceError::Read(error)) => {
+                let undone = self.file.undo(mark);
+                undone.map_err(|error| self.failed(error))?;
+                Ok(Err(error))
+            }
+        }
+    }
+
+    /// The same with the bytes of a chunk. `None` if they cannot be read, which is damage.
+    fn copy_chunk(&mut self, chunk: StoredChunk, bytes: Range<u64>) -> Result<Option<Mark>, Stop> {
+        let copied = self.copy_bytes(chunk.input, bytes)?;
+        let copied = copied.map_err(|error| self.stored.unreadable(chunk, &error));
+        Ok(copied.map_err(|damage| self.damage.push(damage)).ok())
+    }
+
+    /// Writes the listed messages of a chunk into new chunks.
+    fn copy_messages(&mut self, input: u32, opened: &OpenedChunk) -> Result<(), Stop> {
+        let compression = opened.record.as_ref();
+        let compression = compression.map_or(Compression::None, |(header, _)| {
+            Compression::named(&header.compression)
+        });
+        for message in opened.messages() {
+            // All listed messages are of selected topics.
+            let Some(channel) = self.definitions.channel(input, message.channel) else {
+                continue;
+            };
+            let added = self.file.add(message, channel, compression);
+            added.map_err(|error| self.failed(error))?;
+        }
+        self.count(input, opened);
+        Ok(())
+    }
+
+    fn count(&mut self, input: u32, opened: &OpenedChunk) {
+        for message in opened.messages() {
+            if let Some(topic) = self.stored.topic_of(input, message.channel) {
+                self.share(topic).messages += 1;
+            }
+        }
+    }
+
+    fn share(&mut self, topic: TopicId) -> &mut TopicShare {
+        let share = self.shares.entry(topic);
+        share.or_insert(TopicShare::none(topic))
+    }
+
+    /// Copies the attachments and metadata records of all files.
+    fn copy_others(&mut self) -> Result<(), Stop> {
+        for input in 0..self.stored.inputs() {
+            let others = self.stored.others(input).clone();
+            for record in &others.list {
+                let offset = record.bytes.start;
+                let Some(head) = self.stored.head(input, record) else {
+                    let detail = "an attachment or metadata record is broken and is left out";
+                    self.leave_out(input, offset, (DamageKind::Framing, detail));
+                    continue;
+                };
+                match self.copy_bytes(input, record.bytes.clone())? {
+                    Ok(mark) => self.file.other(&mark, &head),
+                    Err(error) => {
+                        let detail = format!("a record cannot be read: {error}");
+                        self.leave_out(input, offset, (DamageKind::Unreadable, &detail));
+                    }
+                }
+                self.tell()?;
+            }
+            if others.left_out > 0 {
+                let count = others.left_out;
+                let detail = format!("attachments and metadata records are left out: {count}");
+                self.leave_out(input, 0, (DamageKind::TooLarge, &detail));
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, input: u32, offset: u64, (kind, detail): (DamageKind, &str)) {
+        let damage = self.stored.left_out(input, offset, kind, detail);
+        self.damage.push(damage);
+    }
+}

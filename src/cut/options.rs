@@ -1,0 +1,64 @@
+//! [`Cut`]: which part of a recording is written, and how.
+
+use crate::bag::{Bag, Selection};
+use crate::time::TimeRange;
+
+/// A part of a bag that is to be written as a recording of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// The log times of its messages, both ends included.
+    pub range: TimeRange,
+    /// The topics; all of them are defined in the cut, also those without a message in the range.
+    pub topics: Selection,
+    /// Whether the latched state from before the range is added.
+    pub latched: LatchedState,
+    /// What is written.
+    pub form: CutForm,
+    /// What becomes of an earlier recording in the place of the cut.
+    pub existing: Existing,
+}
+
+impl Cut {
+    /// This range of all topics of a bag, with the latched state, as a file that must not exist yet.
+    pub fn new(bag: &Bag, range: TimeRange) -> Self {
+        Self {
+            range,
+            topics: Selection::all(bag),
+            latched: LatchedState::default(),
+            form: CutForm::default(),
+            existing: Existing::default(),
+        }
+    }
+}
+
+/// Whether a cut has what a late joiner would have received at its start: of each latched topic the last messages from
+/// before the range, as [`Bag::latched`] finds them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LatchedState {
+    /// They come first, with the start of the range as their log time; publish times are as recorded.
+    #[default]
+    Added,
+    /// The cut has only messages of the range.
+    LeftOut,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CutForm {
+    /// An MCAP file.
+    #[default]
+    File,
+    /// A rosbag2 directory: an MCAP file and a `metadata.yaml`.
+    Rosbag2,
+}
+
+/// What becomes of an earlier recording in the place of the cut. An input of the cut is never replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Existing {
+    /// It is kept, and nothing is written.
+    #[default]
+    Kept,
+    /// It is replaced when the cut is whole. A directory is replaced only if it has nothing but MCAP files and a
+    /// `metadata.yaml`.
+    Replaced,
+}

@@ -1,0 +1,75 @@
+//! [`CutOutcome`]: what was written; [`CutProgress`]: how far writing has come.
+
+use std::path::PathBuf;
+
+use crate::bag::{Damage, LookUp, TopicId};
+use crate::time::TimeRange;
+
+/// How far a cut has come, in bytes of the chunks that it reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CutProgress {
+    /// How many bytes were read, or passed over.
+    pub done: u64,
+    /// How many there are.
+    pub of: u64,
+    /// The search for latched messages, which comes first; `None` when it is over.
+    pub look_up: Option<LookUp>,
+}
+
+/// What became of a cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CutOutcome {
+    /// It was written.
+    Written(Written),
+    /// The callback for progress ended it; nothing was written.
+    Cancelled,
+}
+
+/// A cut that was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The size of its MCAP file in bytes.
+    pub bytes: u64,
+    /// How many messages of the range it has.
+    pub messages: u64,
+    /// How many messages from before the range were added.
+    pub latched: u64,
+    /// The first and last log time in it, both included.
+    pub range: TimeRange,
+    /// The selected topics, by their ids in the bag.
+    pub topics: Vec<TopicShare>,
+    /// How many chunks were copied as they are.
+    pub copied_chunks: u64,
+    /// How many chunks were written anew.
+    pub new_chunks: u64,
+    /// How many attachments it has.
+    pub attachments: u64,
+    /// How many metadata records it has.
+    pub metadata: u64,
+    /// What could not be read and is not in it, beginning with what was found when the bag was opened.
+    pub damage: Vec<Damage>,
+}
+
+/// How many messages of a topic a cut has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TopicShare {
+    /// The topic in the bag that was cut.
+    pub id: TopicId,
+    /// Messages of the range.
+    pub messages: u64,
+    /// Messages from before the range.
+    pub latched: u64,
+}
+
+impl TopicShare {
+    /// No messages.
+    pub(crate) const fn none(id: TopicId) -> Self {
+        Self {
+            id,
+            messages: 0,
+            latched: 0,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! [`metadata`]: the `metadata.yaml` of a cut, in version 9, as rosbag2 of Jazzy and later writes it.
+
+use serde::{Serialize, Serializer};
+
+use super::outcome::Written;
+use crate::bag::{Bag, Topic};
+use crate::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+use crate::time::TimeRange;
+use crate::untrusted::yaml::{self, quoted};
+
+/// The text that describes a cut of the bag whose messages are all in `file`.
+pub(crate) fn metadata(bag: &Bag, written: &Written, file: &str) -> String {
+    let message_count = written.messages + written.latched;
+    let topic = |share: &super::outcome::TopicShare| {
+        let topic = bag.topics().get(share.id.index())?;
+        Some(TopicCount {
+            topic_metadata: TopicFields::of(topic),
+            message_count: share.messages + share.latched,
+        })
+    };
+    let span = Span::of(written.range);
+    let document = Document {
+        rosbag2_bagfile_information: BagInfo {
+            version: 9,
+            storage_identifier: "mcap",
+            duration: span.duration,
+            starting_time: span.starting_time,
+            message_count,
+            topics_with_message_count: written.topics.iter().filter_map(topic).collect(),
+            compression_format: "",
+            compression_mode: "",
+            relative_file_paths: vec![Quoted(file)],
+            files: vec![FileInfo {
+                path: Quoted(file),
+                starting_time: span.starting_time,
+                duration: span.duration,
+                message_count,
+            }],
+            custom_data: None,
+            ros_distro: "",
+        },
+    };
+    yaml::write(&document).expect("text and numbers are written to memory")
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    rosbag2_bagfile_information: BagInfo<'a>,
+}
+
+#[derive(Serialize)]
+struct BagInfo<'a> {
+    version: u64,
+    storage_identifier: &'static str,
+    duration: Nanoseconds,
+    starting_time: SinceEpoch,
+    message_count: u64,
+    topics_with_message_count: Vec<TopicCount<'a>>,
+    compression_format: &'static str,
+    compression_mode: &'static str,
+    relative_file_paths: Vec<Quoted<'a>>,
+    files: Vec<FileInfo<'a>>,
+    custom_data: Option<()>,
+    ros_distro: &'static str,
+}
+
+#[derive(Serialize)]
+struct FileInfo<'a> {
+    path: Quoted<'a>,
+    starting_time: SinceEpoch,
+    duration: Nanoseconds,
+    message_count: u64,
+}
+
+#[derive(Serialize, Clone, Copy)]
+struct Nanoseconds {
+    nanoseconds: i64,
+}
+
+#[derive(Serialize, Clone, Copy)]
+struct SinceEpoch {
+    nanoseconds_since_epoch: i64,
+}
+
+struct Span {
+    starting_time: SinceEpoch,
+    duration: Nanoseconds,
+}
+
+impl Span {
+    fn of(range: TimeRange) -> Self {
+        Self {
+            starting_time: SinceEpoch {
+                nanoseconds_since_epoch: range.start().as_nanos(),
+            },
+            duration: Nanoseconds {
+                nanoseconds: range.duration().as_nanos(),
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TopicCount<'a> {
+    topic_metadata: TopicFields<'a>,
+    message_count: u64,
+}
+
+#[derive(Serialize)]
+struct TopicFields<'a> {
+    name: Quoted<'a>,
+    #[serde(rename = "type")]
+    type_name: Quoted<'a>,
+    serialization_format: Quoted<'a>,
+    offered_qos_profiles: Vec<Profile>,
+    type_description_hash: Quoted<'a>,
+}
+
+impl<'a> TopicFields<'a> {
+    fn of(topic: &'a Topic) -> Self {
+        Self {
+            name: Quoted(&topic.name),
+            type_name: Quoted(topic.type_name()),
+            serialization_format: Quoted(&topic.encoding),
+            offered_qos_profiles: topic.offered_qos.iter().map(Profile::of).collect(),
+            type_description_hash: Quoted(topic.type_hash.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// A profile in the words of version 9.
+#[derive(Serialize)]
+struct Profile {
+    history: &'static str,
+    depth: u32,
+    reliability: &'static str,
+    durability: &'static str,
+    deadline: Limit,
+    lifespan: Limit,
+    liveliness: &'static str,
+    liveliness_lease_duration: Limit,
+    avoid_ros_namespace_conventions: bool,
+}
+
+#[derive(Serialize)]
+struct Limit {
+    sec: u64,
+    nsec: u64,
+}
+
+impl From<QosDuration> for Limit {
+    fn from(QosDuration { sec, nsec }: QosDuration) -> Self {
+        Self { sec, nsec }
+    }
+}
+
+impl Profile {
+    fn of(qos: &Qos) -> Self {
+        let (history, depth) = match qos.history {
+            History::KeepLast(depth) => ("keep_last", depth),
+            History::KeepAll => ("keep_all", 0),
+        };
+        Self {
+            history,
+            depth,
+            reliability: match qos.reliability {
+                Reliability::Reliable => "reliable",
+                Reliability::BestEffort => "best_effort",
+            },
+            durability: match qos.durability {
+                Durability::Volatile => "volatile",
+                Durability::TransientLocal => "transient_local",
+            },
+            deadline: qos.deadline.into(),
+            lifespan: qos.lifespan.into(),
+            liveliness: match qos.liveliness {
+                Liveliness::Automatic => "automatic",
+                Liveliness::ManualByTopic => "manual_by_topic",
+            },
+            liveliness_lease_duration: qos.lease.into(),
+            avoid_ros_namespace_conventions: false,
+        }
+    }
+}
+
+/// Text in double quotes: names come from recordings.
+struct Quoted<'a>(&'a str);
+
+impl Serialize for Quoted<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        quoted(self.0, to)
+    }
+}

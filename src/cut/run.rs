@@ -1,0 +1,97 @@
+//! [`Cut::write`]: opens the target, has everything copied, and gives the target its name.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::copy::{Copied, Copy, Stop};
+use super::definitions::Definitions;
+use super::error::CutError;
+use super::options::{Cut, CutForm};
+use super::outcome::{CutOutcome, CutProgress, TopicShare, Written};
+use super::rosbag2::metadata;
+use super::target::Target;
+use super::write::file::{CutFile, Finished};
+use crate::bag::{Bag, Damage, MessageOrder, TopicId};
+
+impl Cut {
+    /// Writes the cut of the bag to a file or directory. `tell` is called at each chunk; if it breaks, nothing is
+    /// written. Until the cut is whole it has a temporary name beside the target.
+    ///
+    /// A chunk that is copied as it is is not decompressed: damage inside of it is copied, too. What cannot be read
+    /// otherwise is left out and reported in [`Written::damage`].
+    ///
+    /// # Errors
+    /// See [`CutError`]. The target is then as it was.
+    pub fn write(
+        &self,
+        bag: &Bag,
+        out: &Path,
+        tell: &mut dyn FnMut(CutProgress) -> ControlFlow<()>,
+    ) -> Result<CutOutcome, CutError> {
+        if bag.order() != MessageOrder::Received {
+            return Err(CutError::Order);
+        }
+        let target = Target::new(out, self.form, self.existing, bag.files())?;
+        let definitions = Definitions::of(&bag.stored(), &self.topics)?;
+        let profile = bag.files().first().map_or("", |file| &file.profile);
+        let failed = |source| target.failed(source);
+        let file = target.file()?;
+        let (schemas, channels) = (&definitions.schemas, &definitions.channels);
+        let file = CutFile::begin(file, profile, schemas, channels).map_err(failed)?;
+        let mut copy = Copy::new(self, bag, &definitions, &target, (file, tell));
+        match copy.all(bag) {
+            Ok(()) => {}
+            Err(Stop::Cancelled) => return Ok(CutOutcome::Cancelled),
+            Err(Stop::Failed(error)) => return Err(error),
+        }
+        let Copied {
+            file,
+            damage,
+            shares,
+        } = copy.finish();
+        let finished = file.finish(schemas, channels).map_err(failed)?;
+        let written = self.written(bag, out, &finished, (shares, damage))?;
+        if self.form == CutForm::Rosbag2 {
+            let text = metadata(bag, &written, target.file_name());
+            target.put_metadata(&text).map_err(failed)?;
+        }
+        target.commit()?;
+        Ok(CutOutcome::Written(written))
+    }
+
+    fn written(
+        &self,
+        bag: &Bag,
+        out: &Path,
+        finished: &Finished,
+        (shares, damage): (BTreeMap<TopicId, TopicShare>, Vec<Damage>),
+    ) -> Result<Written, CutError> {
+        let messages: u64 = shares.values().map(|share| share.messages).sum();
+        let Some(range) = finished.range.filter(|_| messages > 0) else {
+            return Err(CutError::Empty {
+                start: self.range.start(),
+                stop: self.range.stop(),
+                damage,
+            });
+        };
+        let ids = (0..).map(TopicId).zip(bag.topics()).map(|(id, _)| id);
+        let share = |id| shares.get(&id).copied().unwrap_or(TopicShare::none(id));
+        Ok(Written {
+            path: out.to_owned(),
+            bytes: finished.bytes,
+            messages,
+            latched: shares.values().map(|share| share.latched).sum(),
+            range,
+            topics: ids
+                .filter(|id| self.topics.contains(*id))
+                .map(share)
+                .collect(),
+            copied_chunks: finished.copied_chunks,
+            new_chunks: finished.new_chunks,
+            attachments: finished.attachments,
+            metadata: finished.metadata,
+            damage,
+        })
+    }
+}

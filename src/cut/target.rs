@@ -1,0 +1,271 @@
+//! [`Target`]: where a cut is written. It is made under a temporary name beside its place and renamed when it is whole.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempDir};
+
+use super::error::CutError;
+use super::options::{CutForm, Existing};
+use crate::bag::{FileSummary, file_identity};
+use crate::untrusted::Foreign;
+
+/// How temporary names begin.
+const PREFIX: &str = ".cut-";
+/// The name of the description in a rosbag2 directory.
+const METADATA: &str = "metadata.yaml";
+
+/// A place for a cut.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The name that was given.
+    named: PathBuf,
+    /// The place itself: links are followed.
+    place: PathBuf,
+    existing: Existing,
+    made: Made,
+}
+
+/// What is made beside the place.
+#[derive(Debug)]
+enum Made {
+    File(NamedTempFile),
+    /// A directory, and the name of the recording in it.
+    Directory(TempDir, String),
+}
+
+impl Target {
+    /// Checks the place and makes the temporary file or directory.
+    pub(crate) fn new(
+        named: &Path,
+        form: CutForm,
+        existing: Existing,
+        inputs: &[FileSummary],
+    ) -> Result<Self, CutError> {
+        let failed = |source| CutError::Write {
+            path: named.to_owned(),
+            source,
+        };
+        let place = check(named, form, existing, inputs)?;
+        let folder = match place.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX);
+        let made = match form {
+            CutForm::File => {
+                // The umask of the user decides who can read the file. By default nobody else could.
+                let made = builder.make_in(folder, |path| File::create_new(path));
+                Made::File(made.map_err(failed)?)
+            }
+            CutForm::Rosbag2 => {
+                let made = builder.tempdir_in(folder).map_err(failed)?;
+                let name = place.file_name().and_then(OsStr::to_str);
+                Made::Directory(made, format!("{}_0.mcap", name.unwrap_or("cut")))
+            }
+        };
+        Ok(Self {
+            named: named.to_owned(),
+            place,
+            existing,
+            made,
+        })
+    }
+
+    /// The MCAP file that is written.
+    pub(crate) fn file(&self) -> Result<File, CutError> {
+        let opened = match &self.made {
+            Made::File(file) => file.as_file().try_clone(),
+            Made::Directory(dir, name) => File::create_new(dir.path().join(name)),
+        };
+        opened.map_err(|source| self.failed(source))
+    }
+
+    /// The name of the MCAP file in a rosbag2 directory.
+    pub(crate) fn file_name(&self) -> &str {
+        match &self.made {
+            Made::File(_) => "",
+            Made::Directory(_, name) => name,
+        }
+    }
+
+    /// Writes the description of a rosbag2 directory.
+    pub(crate) fn put_metadata(&self, text: &str) -> io::Result<()> {
+        match &self.made {
+            Made::File(_) => Ok(()),
+            Made::Directory(dir, _) => {
+                let mut file = File::create_new(dir.path().join(METADATA))?;
+                file.write_all(text.as_bytes())
+            }
+        }
+    }
+
+    /// The error if the cut cannot be written.
+    pub(crate) fn failed(&self, source: io::Error) -> CutError {
+        CutError::Write {
+            path: self.named.clone(),
+            source,
+        }
+    }
+
+    /// Gives the cut its name.
+    pub(crate) fn commit(self) -> Result<(), CutError> {
+        let Self {
+            named,
+            place,
+            existing,
+            made,
+        } = self;
+        let moved = match (made, existing) {
+            (Made::File(file), Existing::Kept) => file
+                .persist_noclobber(&place)
+                .map(drop)
+                .map_err(|it| it.error),
+            (Made::File(file), Existing::Replaced) => replace_file(file, &place),
+            (Made::Directory(dir, _), Existing::Kept) => move_to(dir.path(), &place).map(|()| {
+                // It has another name now, so there is nothing to remove.
+                let _ = dir.keep();
+            }),
+            (Made::Directory(dir, _), Existing::Replaced) => replace_directory(dir, &place),
+        };
+        moved.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => CutError::Exists { path: named },
+            _ => CutError::Write {
+                path: named,
+                source,
+            },
+        })
+    }
+}
+
+/// The place to be written, if that is allowed.
+fn check(
+    named: &Path,
+    form: CutForm,
+    existing: Existing,
+    inputs: &[FileSummary],
+) -> Result<PathBuf, CutError> {
+    let is_input = |path: &Path| {
+        let identity = file_identity(path).ok()?;
+        let input = inputs.iter().find(|input| input.identity == identity)?;
+        Some(CutError::IsInput {
+            path: path.to_owned(),
+            file: input.name.clone(),
+        })
+    };
+    let refused = |why: String| CutError::NotReplaceable {
+        path: named.to_owned(),
+        why,
+    };
+    if let Some(error) = is_input(named) {
+        return Err(error);
+    }
+    let Ok(link) = fs::symlink_metadata(named) else {
+        return Ok(named.to_owned());
+    };
+    if existing == Existing::Kept {
+        return Err(CutError::Exists {
+            path: named.to_owned(),
+        });
+    }
+    // A link stays a link, unless it leads nowhere.
+    let Ok(found) = fs::metadata(named) else {
+        return Ok(named.to_owned());
+    };
+    let place = if link.is_symlink() {
+        let place = fs::canonicalize(named);
+        place.map_err(|source| CutError::Write {
+            path: named.to_owned(),
+            source,
+        })?
+    } else {
+        named.to_owned()
+    };
+    match form {
+        CutForm::File if found.is_dir() => Err(refused("it is a directory".to_owned())),
+        CutForm::File if !found.is_file() => Err(refused("it is no regular file".to_owned())),
+        CutForm::File => Ok(place),
+        CutForm::Rosbag2 if !found.is_dir() => Err(refused("it is no directory".to_owned())),
+        CutForm::Rosbag2 => {
+            let listed = fs::read_dir(&place).map_err(|source| CutError::Write {
+                path: named.to_owned(),
+                source,
+            })?;
+            for entry in listed.flatten() {
+                let path = entry.path();
+                if let Some(error) = is_input(&path) {
+                    return Err(error);
+                }
+                let is_file = entry.file_type().is_ok_and(|it| it.is_file());
+                if !is_file || !is_of_recording(&path) {
+                    let name = entry.file_name();
+                    let name = Foreign::path(Path::new(&name)).to_string();
+                    return Err(refused(format!("{name} in it is no part of a recording")));
+                }
+            }
+            Ok(place)
+        }
+    }
+}
+
+fn is_of_recording(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "mcap")
+        || path.file_name().is_some_and(|it| it == METADATA)
+}
+
+/// Renames a file over another one, whose permissions it gets.
+fn replace_file(file: NamedTempFile, place: &Path) -> io::Result<()> {
+    let permissions: Option<Permissions> = fs::metadata(place).ok().map(|it| it.permissions());
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.persist(place).map(drop).map_err(|it| it.error)
+}
+
+/// Renames a directory over another one. If there is a moment without either, the earlier one is put back on failure.
+fn replace_directory(dir: TempDir, place: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(place).is_err() {
+        move_to(dir.path(), place)?;
+        let _ = dir.keep();
+        return Ok(());
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        // The temporary directory is then the earlier one, which is removed.
+        if renameat_with(CWD, dir.path(), CWD, place, RenameFlags::EXCHANGE).is_ok() {
+            return dir.close();
+        }
+    }
+    let folder = dir.path().parent().unwrap_or_else(|| Path::new("."));
+    let earlier = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
+    let moved = earlier.path().join("earlier");
+    fs::rename(place, &moved)?;
+    if let Err(error) = fs::rename(dir.path(), place) {
+        fs::rename(&moved, place)?;
+        return Err(error);
+    }
+    let _ = dir.keep();
+    Ok(())
+}
+
+/// Renames a directory to a name that nothing has.
+fn move_to(dir: &Path, place: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, dir, CWD, place, RenameFlags::NOREPLACE) {
+            // Not every file system can do this.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            moved => return Ok(moved?),
+        }
+    }
+    if fs::symlink_metadata(place).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(dir, place)
+}

@@ -1,0 +1,75 @@
+//! [`Compressor`]: compresses new chunks as the chunks were compressed from which their messages come.
+
+use std::io::{self, Write as _};
+
+use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+use zstd::DEFAULT_COMPRESSION_LEVEL;
+use zstd::bulk;
+
+/// How a chunk is compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Compression {
+    #[default]
+    None,
+    Lz4,
+    Zstd,
+}
+
+impl Compression {
+    /// The compression of this name; chunks of any other name cannot be opened.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "lz4" => Self::Lz4,
+            "zstd" => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+
+    /// Its name in a chunk.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// Compresses one chunk after the other.
+#[derive(Default)]
+pub(crate) struct Compressor {
+    zstd: Option<bulk::Compressor<'static>>,
+}
+
+impl Compressor {
+    /// The compressed bytes; without compression they are the same.
+    pub(crate) fn compress(&mut self, how: Compression, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        match how {
+            Compression::None => Ok(bytes),
+            Compression::Lz4 => {
+                let info = FrameInfo::new()
+                    .block_size(BlockSize::Max4MB)
+                    .block_mode(BlockMode::Independent)
+                    .content_size(Some(bytes.len() as u64));
+                let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+                encoder.write_all(&bytes)?;
+                encoder.finish().map_err(io::Error::other)
+            }
+            Compression::Zstd => {
+                let zstd = match &mut self.zstd {
+                    Some(zstd) => zstd,
+                    None => self
+                        .zstd
+                        .insert(bulk::Compressor::new(DEFAULT_COMPRESSION_LEVEL)?),
+                };
+                zstd.compress(&bytes)
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compressor").finish_non_exhaustive()
+    }
+}

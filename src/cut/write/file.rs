@@ -1,0 +1,254 @@
+//! [`CutFile`]: an MCAP file that is written from its start to its end.
+//!
+//! Everything goes through [`CutFile::put`], which keeps the position and the checksum of the data section. A chunk
+//! that could not be read to its end is taken back ([`CutFile::undo`]).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write as _};
+
+use mcap::MAGIC;
+use mcap::records::{Channel, ChunkHeader, op};
+
+use super::chunk::{ClosedChunk, Indexes, OpenChunk};
+use super::compression::{Compression, Compressor};
+use super::encode::Encoder;
+use super::summary::{ChunkPlace, Summary};
+use crate::bag::{Message, OtherHead, SchemaRecord, SealedChunk, StoredMessage};
+use crate::time::{Ros, Time, TimeRange};
+
+/// Messages of so many bytes make a chunk: 1 MiB.
+const CHUNK: usize = 1 << 20;
+/// The library that a cut names.
+const LIBRARY: &str = concat!("bagplay ", env!("CARGO_PKG_VERSION"));
+
+/// A file that is being written.
+#[derive(Debug)]
+pub(crate) struct CutFile {
+    out: BufWriter<File>,
+    at: u64,
+    crc: crc32fast::Hasher,
+    open: OpenChunk,
+    compressor: Compressor,
+    summary: Summary,
+    copied_chunks: u64,
+}
+
+/// A place in the file to which it can be taken back.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    pub(crate) at: u64,
+    crc: crc32fast::Hasher,
+}
+
+/// A file that is whole.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) bytes: u64,
+    /// The first and last log time; `None` without messages.
+    pub(crate) range: Option<TimeRange>,
+    pub(crate) copied_chunks: u64,
+    pub(crate) new_chunks: u64,
+    pub(crate) attachments: u64,
+    pub(crate) metadata: u64,
+}
+
+impl CutFile {
+    /// Begins a file with its header and all definitions.
+    pub(crate) fn begin(
+        file: File,
+        profile: &str,
+        schemas: &BTreeMap<u16, SchemaRecord>,
+        channels: &BTreeMap<u16, Channel>,
+    ) -> io::Result<Self> {
+        let mut begun = Self {
+            out: BufWriter::with_capacity(64 << 10, file),
+            at: 0,
+            crc: crc32fast::Hasher::new(),
+            open: OpenChunk::default(),
+            compressor: Compressor::default(),
+            summary: Summary::default(),
+            copied_chunks: 0,
+        };
+        let mut head = Encoder(MAGIC.to_vec());
+        head.header(profile, LIBRARY);
+        for schema in schemas.values() {
+            head.schema(schema);
+        }
+        for channel in channels.values() {
+            head.channel(channel);
+        }
+        begun.put(&head.0)?;
+        Ok(begun)
+    }
+
+    /// Writes bytes of the data section.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.crc.update(bytes);
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes the chunk that is open. What follows is copied, and can be taken back up to here.
+    pub(crate) fn mark(&mut self) -> io::Result<Mark> {
+        self.close_chunk()?;
+        Ok(Mark {
+            at: self.at,
+            crc: self.crc.clone(),
+        })
+    }
+
+    /// Takes the file back to a mark.
+    pub(crate) fn undo(&mut self, mark: Mark) -> io::Result<()> {
+        self.out.seek(SeekFrom::Start(mark.at))?;
+        (self.at, self.crc) = (mark.at, mark.crc);
+        Ok(())
+    }
+
+    /// A chunk and its message indexes were put from a place on.
+    pub(crate) fn copied(&mut self, at: u64, sealed: &SealedChunk) {
+        self.copied_chunks += 1;
+        let indexes = sealed.indexes.iter();
+        self.summary.add_chunk(&ChunkPlace {
+            header: &sealed.header,
+            at,
+            length: sealed.record_length,
+            indexes: indexes.map(|(channel, it)| (*channel, it.at)).collect(),
+            indexes_length: sealed.bytes.end - sealed.bytes.start - sealed.record_length,
+        });
+        for (channel, index) in &sealed.indexes {
+            self.summary.count(*channel, index.count);
+        }
+        self.summary.cover(sealed.messages);
+    }
+
+    /// A chunk was put from `mark` on, and these are its message indexes.
+    pub(crate) fn copied_without_indexes(
+        &mut self,
+        mark: &Mark,
+        header: &ChunkHeader,
+        indexes: &Indexes,
+    ) -> io::Result<()> {
+        self.copied_chunks += 1;
+        self.put_indexes(mark.at, header, indexes)
+    }
+
+    /// Adds a message to the chunk that is open, under this channel.
+    pub(crate) fn add(
+        &mut self,
+        message: StoredMessage<'_>,
+        channel: u16,
+        compression: Compression,
+    ) -> io::Result<()> {
+        self.make_room(message.rest.len(), compression)?;
+        self.open.add(message, channel);
+        Ok(())
+    }
+
+    /// The same with another log time.
+    pub(crate) fn add_at(
+        &mut self,
+        log_time: Time<Ros>,
+        message: &Message,
+        channel: u16,
+        compression: Compression,
+    ) -> io::Result<()> {
+        self.make_room(message.payload.len(), compression)?;
+        self.open.add_at(log_time, message, channel);
+        Ok(())
+    }
+
+    /// Writes the open chunk if it is full, or compressed in another way.
+    fn make_room(&mut self, length: usize, compression: Compression) -> io::Result<()> {
+        let is_full = self.open.size() + length > CHUNK;
+        if is_full || self.open.compression() != compression {
+            self.close_chunk()?;
+        }
+        self.open.begin(compression);
+        Ok(())
+    }
+
+    /// Begins an attachment or metadata record, which is then put; its length is that with its frame.
+    pub(crate) fn other(&mut self, mark: &Mark, head: &OtherHead) {
+        self.summary.add_other(head, mark.at, self.at - mark.at);
+    }
+
+    fn close_chunk(&mut self) -> io::Result<()> {
+        let Some(chunk) = self.open.close(&mut self.compressor)? else {
+            return Ok(());
+        };
+        let ClosedChunk {
+            header,
+            data,
+            indexes,
+        } = chunk;
+        let at = self.at;
+        let mut head = Encoder::default();
+        head.u64(header.message_start_time);
+        head.u64(header.message_end_time);
+        head.u64(header.uncompressed_size);
+        head.u32(header.uncompressed_crc);
+        head.text(&header.compression);
+        head.u64(header.compressed_size);
+        let length = head.0.len() as u64 + header.compressed_size;
+        self.put(&[&[op::CHUNK], &length.to_le_bytes()[..], &head.0].concat())?;
+        self.put(&data)?;
+        self.put_indexes(at, &header, &indexes)
+    }
+
+    /// Writes the message indexes of the chunk that begins at a place and ends here.
+    fn put_indexes(&mut self, at: u64, header: &ChunkHeader, indexes: &Indexes) -> io::Result<()> {
+        let length = self.at - at;
+        let mut places = BTreeMap::new();
+        let mut records = Encoder::default();
+        for (channel, entries) in &indexes.by_channel {
+            places.insert(*channel, length + records.0.len() as u64);
+            records.message_index(*channel, entries);
+            self.summary.count(*channel, entries.len() as u64);
+        }
+        self.put(&records.0)?;
+        self.summary.add_chunk(&ChunkPlace {
+            header,
+            at,
+            length,
+            indexes: places,
+            indexes_length: records.0.len() as u64,
+        });
+        if let Some(times) = indexes.times {
+            self.summary.cover(times);
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, and the summary.
+    pub(crate) fn finish(
+        mut self,
+        schemas: &BTreeMap<u16, SchemaRecord>,
+        channels: &BTreeMap<u16, Channel>,
+    ) -> io::Result<Finished> {
+        self.close_chunk()?;
+        let mut end = Encoder::default();
+        let crc = self.crc.clone().finalize();
+        end.record(op::DATA_END, |to| to.u32(crc));
+        self.put(&end.0)?;
+        let summary = std::mem::take(&mut self.summary);
+        let finished = Finished {
+            bytes: 0,
+            range: summary.times,
+            copied_chunks: self.copied_chunks,
+            new_chunks: summary.chunks() - self.copied_chunks,
+            attachments: summary.attachments(),
+            metadata: summary.metadata(),
+        };
+        let tail = summary.encode(self.at, schemas, channels);
+        self.put(&tail)?;
+        self.out.flush()?;
+        // A chunk that was taken back may have been longer than all that follows it.
+        self.out.get_ref().set_len(self.at)?;
+        Ok(Finished {
+            bytes: self.at,
+            ..finished
+        })
+    }
+}
