@@ -114,6 +114,7 @@ fn model(size: Size) -> Result<Model> {
     let bag = Bag::open(&[DEMO])?;
     let range = bag.range().context("a range")?;
     let facts = Facts {
+        name: "bench.mcap".to_owned(),
         recording: range,
         played: bagplay::player::PlayedRange::new(range, AtEnd::Hold),
         is_elsewhere: false,

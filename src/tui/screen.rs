@@ -18,7 +18,7 @@ use crate::bag::{Reach, TopicId};
 use crate::marks::Mark;
 use crate::player::{Outcome, Refusal, Short, Transport};
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
-use crate::tui::model::parts::Effect;
+use crate::tui::model::parts::{CutRequest, Effect};
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
 use crate::tui::watch::pin::Pin;
@@ -33,6 +33,8 @@ pub enum ScreenRequest {
     AddMark(Mark),
     /// Delete the mark at this time.
     RemoveMark(Time<Ros>),
+    /// Write a part of the recording.
+    Cut(CutRequest),
     /// Copy the command line that plays on from here, with [`Screen::copy`].
     CopyCommand,
     /// Remember the position, and end the run.
@@ -293,6 +295,7 @@ impl Screen {
             }
             Effect::AddMark(mark) => return Some(ScreenRequest::AddMark(mark)),
             Effect::RemoveMark(time) => return Some(ScreenRequest::RemoveMark(time)),
+            Effect::Cut(request) => return Some(ScreenRequest::Cut(request)),
             Effect::CopyCommand => return Some(ScreenRequest::CopyCommand),
             Effect::QuitToResume => {
                 self.outbox.close();

@@ -8,7 +8,7 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
-use bagplay::tui::Event;
+use bagplay::tui::{CutRequest, Event};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, Sender, bounded, never};
 
@@ -83,6 +83,10 @@ impl AttachedRun {
 impl Host for AttachedRun {
     fn is_elsewhere(&self) -> bool {
         true
+    }
+
+    fn cut(&mut self, _: CutRequest) {
+        tracing::warn!("the recording of a player elsewhere cannot be cut");
     }
 
     fn done(&self) -> &Receiver<Infallible> {

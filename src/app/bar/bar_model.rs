@@ -32,7 +32,9 @@ pub(crate) fn model(
     marks: Vec<Mark>,
 ) -> Model {
     let options = &run.plan.options;
+    let name = bag.files().first().map(|file| file.name.last_part());
     let facts = Facts {
+        name: name.unwrap_or_default().to_owned(),
         recording: options.recording,
         played: options.played,
         is_elsewhere: false,

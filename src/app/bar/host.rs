@@ -7,7 +7,7 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
-use bagplay::tui::Event;
+use bagplay::tui::{CutRequest, Event};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 
@@ -51,6 +51,9 @@ pub(crate) trait Host {
 
     /// Waits until the marks are saved, for this time at most.
     fn finish_marks(&mut self, timeout: Duration);
+
+    /// Writes a part of the recording.
+    fn cut(&mut self, request: CutRequest);
 
     /// A signal requested the end.
     fn interrupt(&mut self, exit: Exit);

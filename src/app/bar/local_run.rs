@@ -8,12 +8,13 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::{Running, Transport};
 use bagplay::time::{Ros, Steady, Time};
-use bagplay::tui::{Event, LogLine, Severity};
+use bagplay::tui::{CutRequest, Event, LogLine, Severity};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 use jiff::Timestamp;
 
 use super::bar_model;
+use super::cutting::Cutting;
 use super::host::Host;
 use crate::app::network::mark_book::{MarkBook, MarkChange};
 use crate::app::supervise::{Ended, Run, Supervisor};
@@ -26,6 +27,7 @@ pub(crate) struct LocalRun<'a, O> {
     events: Receiver<WireEvent>,
     supervisor: Supervisor<'a>,
     marks: &'a MarkBook,
+    cutting: Cutting,
 }
 
 impl<'a, O> LocalRun<'a, O> {
@@ -43,6 +45,7 @@ impl<'a, O> LocalRun<'a, O> {
             events: run.network.events(),
             supervisor: Supervisor::new(run),
             marks,
+            cutting: Cutting::default(),
         }
     }
 
@@ -59,6 +62,10 @@ impl<'a, O> LocalRun<'a, O> {
 }
 
 impl<O> Host for LocalRun<'_, O> {
+    fn cut(&mut self, request: CutRequest) {
+        self.cutting.begin(self.bag, request);
+    }
+
     fn is_elsewhere(&self) -> bool {
         false
     }

@@ -6,6 +6,8 @@ pub(crate) mod attached_run;
 #[cfg(feature = "tui")]
 pub(crate) mod bar_model;
 #[cfg(feature = "tui")]
+pub(crate) mod cutting;
+#[cfg(feature = "tui")]
 pub(crate) mod host;
 #[cfg(feature = "tui")]
 pub(crate) mod local_run;
@@ -16,13 +18,9 @@ pub(crate) mod remote_lookup;
 #[cfg(feature = "tui")]
 pub(crate) mod remote_model;
 #[cfg(feature = "tui")]
-pub(crate) mod resume;
+pub(crate) mod saved;
 #[cfg(feature = "tui")]
 pub(crate) mod settings;
-#[cfg(feature = "tui")]
-mod state_file;
-#[cfg(feature = "tui")]
-pub(crate) mod watched_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +48,7 @@ use super::{log, signals};
 use host::Host;
 use local_run::LocalRun;
 use look::Look;
+use saved::{resume, watched_file};
 
 /// How many events may wait for the screen; log lines beyond that are missing from the event log.
 const WAITING: usize = 1024;
@@ -67,15 +66,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Setup {
     args: PlayArgs,
     look: Look,
-    /// Where playing starts because `Q` left the recording there.
-    resumes_at: Option<bagplay::time::Duration>,
-}
-
-impl Setup {
-    /// Playing starts this long after the start of the recording, because `Q` left it there.
-    pub(crate) fn resumes_at(&mut self, position: bagplay::time::Duration) {
-        self.resumes_at = Some(position);
-    }
 }
 
 /// Decides whether the bar is shown, and how: it is shown on request, or on a terminal outside of CI.
@@ -96,7 +86,6 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
     Ok(Some(Setup {
         args: args.clone(),
         look: Look::of_user(ascii, output)?,
-        resumes_at: None,
     }))
 }
 
@@ -107,11 +96,7 @@ pub(crate) fn watch<O>(
     bag: &Bag,
     reach: Reach,
     marks: &Arc<MarkBook>,
-    Setup {
-        args,
-        look,
-        resumes_at,
-    }: Setup,
+    Setup { args, look }: Setup,
 ) -> Result<Ended, Failure> {
     let known = marks.list().unwrap_or_else(|error| {
         tracing::warn!("marks are neither shown nor saved: {error}");
@@ -120,7 +105,9 @@ pub(crate) fn watch<O>(
     let name = bag.files().first().map(|file| file.name.last_part());
     let model = bar_model::model(run, &args, bag, look.appearance(), known);
     let mut model = model.watching(&watched_file::load());
-    if let Some(position) = resumes_at {
+    let options = &run.plan.options;
+    if let Some(start) = options.start {
+        let position = start.saturating_since(options.recording.start());
         model.handle(resume::event(position), Timestamp::now());
     }
     let mut host = LocalRun::new(run, running, bag, marks);
@@ -271,6 +258,7 @@ fn draw(
             match request {
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
+                ScreenRequest::Cut(request) => host.cut(request),
                 ScreenRequest::CopyCommand => {
                     let command = resume::command(screen.model());
                     screen.copy(&command);

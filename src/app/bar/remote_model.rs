@@ -20,6 +20,7 @@ pub(crate) fn model(
 ) -> Model {
     let whole = PlayedRange::new(recording.range, AtEnd::Hold);
     let facts = Facts {
+        name: recording.name.clone(),
         recording: recording.range,
         played: status.map_or(whole, |status| status.played),
         is_elsewhere: true,

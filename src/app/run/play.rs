@@ -11,6 +11,7 @@ use bagplay::cli::{
 };
 use bagplay::player::{Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
+use bagplay::time::{Ros, Time};
 use bagplay::untrusted::{Foreign, read_start};
 use bagplay::wire::{SendOrder, WireOptions};
 
@@ -37,11 +38,12 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
-    let mut interface = Interface::choose(args, output)?;
+    let interface = Interface::choose(args, output)?;
     let (bag, mut plan) = prepare(args, log_target)?;
     plan.options.digest = output.format == Format::Json;
     plan.options.when_done = interface.when_done(args);
-    interface.resume(args, &bag, &mut plan);
+    let left = interface.position_left(args, &bag);
+    plan.options.start = left.filter(|time| plan.options.played.range.contains(*time));
 
     let rules = Rules::of(args);
     let adapt = |options| WireOptions {
@@ -195,20 +197,17 @@ impl Interface {
         Ok(Self::Headless)
     }
 
-    /// With the bar, playing starts where `Q` left the recording, unless flags say where.
-    #[cfg(feature = "tui")]
-    fn resume(&mut self, args: &PlayArgs, bag: &Bag, plan: &mut Plan) {
-        let Self::Bar(setup) = self else { return };
-        let options = &mut plan.options;
-        let position = bar::resume::take_position(args, bag);
-        if let Some(time) = position.filter(|time| options.played.range.contains(*time)) {
-            options.start = Some(time);
-            setup.resumes_at(time.saturating_since(options.recording.start()));
+    /// Where playing starts if `Q` left the recording with the bar, unless flags say where.
+    fn position_left(&self, args: &PlayArgs, bag: &Bag) -> Option<Time<Ros>> {
+        match self {
+            Self::Headless => {
+                let _ = (args, bag);
+                None
+            }
+            #[cfg(feature = "tui")]
+            Self::Bar(_) => bar::saved::resume::take_position(args, bag),
         }
     }
-
-    #[cfg(not(feature = "tui"))]
-    fn resume(&mut self, _: &PlayArgs, _: &Bag, _: &mut Plan) {}
 
     /// With the bar, the run does not end by itself.
     const fn when_done(&self, args: &PlayArgs) -> WhenDone {

@@ -32,6 +32,8 @@ pub enum Action {
     Loop,
     /// Loop over everything, or play once.
     LoopAll,
+    /// Write A–B to a new file.
+    Cut,
     /// Set a mark at the playhead, or remove the one that is there.
     Mark,
     /// Name the mark at the playhead; set it first if there is none.
@@ -111,7 +113,8 @@ impl Action {
             | Self::Alert(_)
             | Self::Undo
             | Self::GoTo => true,
-            Self::Mark
+            Self::Cut
+            | Self::Mark
             | Self::NameMark
             | Self::Filter
             | Self::Move(_)
@@ -214,6 +217,7 @@ pub const BINDINGS: &[Group] = &[
     ("Loop and marks", &[
         row("loop", Action::Loop, "l", Some("loop"), "set A, then B, then clear the loop"),
         row("loop-all", Action::LoopAll, "L", None, "loop all of it, or play it once"),
+        row("cut", Action::Cut, "x", None, "write A-B, without muted topics, to a new file"),
         row("mark", Action::Mark, "m", Some("mark"), "set a mark here, or remove it"),
         row("name-mark", Action::NameMark, "M", None, "name the mark here"),
         row("next-mark", Action::NextMark, "n", None, "to the next mark, or message found"),

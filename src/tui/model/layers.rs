@@ -4,7 +4,7 @@ use tui_input::Input;
 
 use crate::bag::TopicId;
 use crate::decode::MessageAt;
-use crate::time::{Ros, Time};
+use crate::time::{Ros, Time, TimeRange};
 use crate::tui::input::goto::TIMES;
 
 /// The layer over the screen.
@@ -77,6 +77,8 @@ pub(crate) enum PromptKind {
     MarkName(Time<Ros>),
     /// A condition on the fields of a topic.
     Find(TopicId),
+    /// The file to write this range to.
+    Cut(TimeRange),
 }
 
 /// An input line.
@@ -106,6 +108,7 @@ impl Prompt {
             PromptKind::Filter => "filter",
             PromptKind::MarkName(_) => "name of the mark",
             PromptKind::Find(_) => "find",
+            PromptKind::Cut(_) => "write A-B to",
         }
     }
 
@@ -118,6 +121,7 @@ impl Prompt {
             PromptKind::Find(_) => {
                 "a condition: level >= WARN, status[].name contains \"imu\", x > 0.5 and y < 2"
             }
+            PromptKind::Cut(_) => "the path of a new file; esc cancels",
         }
     }
 }

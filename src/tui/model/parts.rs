@@ -17,6 +17,8 @@ use crate::tui::input::goto::ParseTime;
 /// Facts that do not change during playback.
 #[derive(Clone, Debug)]
 pub struct Facts {
+    /// The name of the recording; empty if it has none.
+    pub name: String,
     /// The range of the recording.
     pub recording: TimeRange,
     /// What is played at the start.
@@ -102,6 +104,17 @@ pub(crate) enum Drag {
     },
 }
 
+/// A part of the recording to write.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CutRequest {
+    /// Its range, both ends included.
+    pub range: TimeRange,
+    /// Its topics.
+    pub topics: Vec<TopicId>,
+    /// The path of the new file.
+    pub out: String,
+}
+
 /// An effect outside of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
@@ -119,6 +132,8 @@ pub enum Effect {
     Redraw,
     /// Suspend the process.
     Suspend,
+    /// Write a part of the recording.
+    Cut(CutRequest),
     /// Copy the command line that plays on from here.
     CopyCommand,
     /// Remember the position, and end the run.

@@ -59,14 +59,13 @@ impl Model {
         if found.has_ended {
             let hits = found.messages.len();
             let s = if hits == 1 { "" } else { "s" };
-            let mut text = format!("{hits} message{s} found; n and N go to them");
-            if hits == 0 {
-                text = "no message found".to_owned();
-            }
-            if let Some(problem) = &found.problem {
-                text = format!("{text}; {problem}");
-            }
-            self.log_info(text, stamp);
+            let text = match hits {
+                0 => "no message found".to_owned(),
+                _ => format!("{hits} message{s} found; n and N go to them"),
+            };
+            let problem = found.problem.as_ref();
+            let problem = problem.map_or_else(String::new, |problem| format!("; {problem}"));
+            self.log_info(text + &problem, stamp);
         }
         self.hits = found;
     }

@@ -1,5 +1,6 @@
 //! Handles events: changes the model and collects the effects to carry out.
 
+pub(super) mod cut_keys;
 pub(super) mod densities;
 pub(super) mod find_keys;
 pub(super) mod hole_keys;
@@ -162,6 +163,7 @@ impl Model {
             Action::Reverse => self.reverse_direction(stamp),
             Action::Loop => self.advance_ab_loop(stamp),
             Action::LoopAll => self.toggle_whole_loop(stamp),
+            Action::Cut => self.ask_for_cut(stamp),
             Action::Mark => self.toggle_mark(stamp),
             Action::NameMark => self.ask_for_mark_name(),
             Action::NextMark => self.go_to_next_mark(stamp),
@@ -176,7 +178,7 @@ impl Model {
             Action::Unwatch => self.unwatch_all(stamp),
             Action::GoTo => self.layer = Layer::Prompt(Prompt::new(PromptKind::GoTo, "")),
             Action::Filter if matches!(self.layer, Layer::Topic(..)) => {
-                self.ask_for_condition(stamp)
+                self.ask_for_condition(stamp);
             }
             Action::Filter => {
                 let text = self.filter.clone();
@@ -343,6 +345,7 @@ impl Model {
                     return;
                 }
             }
+            PromptKind::Cut(range) => self.cut(range, text),
             PromptKind::GoTo if text.is_empty() => {}
             PromptKind::GoTo => match self.parse_target(&text) {
                 Ok(to) => self.seek(to, stamp),

@@ -149,9 +149,10 @@ pub(super) fn number(number: f64) -> String {
     )]
     let digits = (5.0 - size.log10().floor()).clamp(0.0, 9.0) as usize;
     let text = format!("{number:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

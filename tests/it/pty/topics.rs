@@ -1,5 +1,6 @@
 //! The table, marks and overlays, in terminals of any size.
 
+use bagplay::bag::Bag;
 use bagplay::tui::{BINDINGS, GESTURES};
 use predicates::prelude::*;
 
@@ -414,4 +415,53 @@ fn a_watched_field_is_plotted_and_remembered() {
     again.wait_end();
     let saved = std::fs::read_to_string(state.path().join("bagplay/watched.json")).unwrap();
     assert_eq!(saved, "[]\n");
+}
+
+#[test]
+fn messages_are_found_and_a_part_is_cut_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = play_demo(&["--start-paused", "--wire", "null"])
+        .size(120, 40)
+        .run();
+    session.wait_text("PAUSED");
+    // What nodes reported is found without being asked for.
+    session.wait_for("alerts", |frame| frame.has("▴"));
+    session.keys("a");
+    session.wait_text("/diagnostics: ");
+    session.keys("/imu");
+    session.wait_text("topic (1 of 9: imu)");
+    session.keys(&format!("{ENTER}{ENTER}"));
+    session.wait_text("orientation");
+    session.keys("/");
+    session.wait_text(" find: ");
+    session.keys(&format!("angular_velocity.q > 1{ENTER}"));
+    session.wait_text("has no field `q`");
+    session.keys(ESC);
+    session.wait_text("q quit");
+    session.keys(ENTER);
+    session.wait_text("orientation");
+    session.keys("/");
+    session.wait_text(" find: ");
+    session.keys(&format!("angular_velocity.z < -0.3{ENTER}"));
+    session.wait_text("messages found; n and N go to them");
+    session.keys("N");
+    session.wait_text("/imu: angular_velocity.z = -0.3");
+    // A second later is B.
+    session.keys("l");
+    session.wait_text("A at ");
+    session.keys(&format!("{}l", "\x1b[1;2C".repeat(10)));
+    session.wait_text("loop A-B");
+    let out = folder.path().join("part.mcap");
+    session.keys("x");
+    session.wait_text(" write A-B to: demo_");
+    session.keys(&format!("{}{}{ENTER}", "\x15", out.to_str().unwrap()));
+    session.wait_text("messages, ");
+    let part = Bag::open(&[&out]).unwrap();
+    let length = part.range().unwrap().duration().as_secs_f64();
+    assert!((0.9..=1.0).contains(&length), "{length}");
+    assert_eq!(part.topics().len(), 9);
+    // A file is never replaced.
+    session.keys(&format!("x{}{}{ENTER}", "\x15", out.to_str().unwrap()));
+    session.wait_text("exists already");
+    session.quit();
 }

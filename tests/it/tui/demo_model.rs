@@ -175,6 +175,7 @@ fn parse_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
 
 pub(crate) fn facts() -> Facts {
     Facts {
+        name: "drive.mcap".to_owned(),
         recording: recording(),
         played: PlayedRange::new(recording(), AtEnd::Hold),
         is_elsewhere: false,

@@ -9,8 +9,9 @@ use bagplay::find::Severity;
 use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Ros, Speed, Time, TimeRange};
 use bagplay::tui::{
-    Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Followed, FoundMessage,
-    FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedPin, Size, WatchedValues,
+    Action, Appearance, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
+    FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedPin, Size,
+    WatchedValues,
 };
 
 use super::demo_model::*;
@@ -190,6 +191,9 @@ fn effects(model: &mut Model) -> String {
         Effect::Find(expression) => format!("find {expression}"),
         Effect::Redraw => "redraw".to_owned(),
         Effect::Suspend => "suspend".to_owned(),
+        Effect::Cut(CutRequest { range, topics, out }) => {
+            format!("cut {} of {} topics to {out}", span(range), topics.len())
+        }
         Effect::CopyCommand => "copy".to_owned(),
         Effect::QuitToResume => "quit to resume".to_owned(),
         Effect::Quit => "quit".to_owned(),
@@ -304,6 +308,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("undo-seek", "", "no seek to undo", ""),
     ("loop", "", "A at +00:12.184; press again for B, or here to clear A", "A set"),
     ("loop-all", "loop", "all of it loops", "loop"),
+    ("cut", "", "to write a part, set A and B first", ""),
     ("mark", "mark 12.184", "mark at +00:12.184", "◆"),
     ("name-mark", "", "", " name of the mark: "),
     ("next-hole", "", "still reading the index", ""),
@@ -1751,4 +1756,20 @@ fn messages_are_searched_for_in_a_topic_and_gone_to_like_marks() {
     press(&mut model, "enter /");
     assert_eq!(effects_of(&mut model, "enter"), "find ");
     assert_eq!(effects_of(&mut model, "n"), "seek 27.000");
+}
+
+#[test]
+fn a_to_b_is_written_without_muted_topics() {
+    let mut model = paused();
+    press(&mut model, "l");
+    set_state(&mut model, State::Paused, 13_250);
+    press(&mut model, "l");
+    effects(&mut model);
+    assert_eq!(effects_of(&mut model, "x"), "");
+    assert!(is_shown(&model, " write A-B to: drive_12.1-13.2s.mcap"));
+    assert_eq!(
+        effects_of(&mut model, "enter"),
+        "cut 12.184 to 13.250 of 12 topics to drive_12.1-13.2s.mcap"
+    );
+    assert_eq!(effects_of(&mut model, "x esc"), "");
 }

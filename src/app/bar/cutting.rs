@@ -1,0 +1,96 @@
+//! [`Cutting`]: writes a part of the recording while the bar is shown.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use bagplay::bag::{Bag, Selection};
+use bagplay::cli::{bytes, plural};
+use bagplay::cut::{Cut, CutOutcome, Written};
+use bagplay::tui::CutRequest;
+use bagplay::untrusted::Foreign;
+
+/// The one cut that is being written, if there is one. When it is dropped, an unfinished cut is given up.
+#[derive(Debug, Default)]
+pub(crate) struct Cutting {
+    thread: Option<JoinHandle<()>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Cutting {
+    /// Begins to write a cut of a bag, in a thread of its own. The log says what became of it.
+    pub(crate) fn begin(&mut self, bag: &Bag, request: CutRequest) {
+        if self
+            .thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+        {
+            tracing::warn!("not cut: another part is still being written");
+            return;
+        }
+        let (bag, is_over) = (bag.clone(), Arc::clone(&self.is_over));
+        let thread = std::thread::Builder::new().name("cut".into());
+        match thread.spawn(move || write(&bag, &request, &is_over)) {
+            Ok(thread) => self.thread = Some(thread),
+            Err(error) => tracing::error!("not cut: no thread can be started: {error}"),
+        }
+    }
+}
+
+impl Drop for Cutting {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // It ends before its next chunk, and removes its temporary file.
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the cut ended with an error in this program");
+        }
+    }
+}
+
+fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool) {
+    let out = Path::new(&request.out);
+    let shown = Foreign::path(out);
+    let cut = Cut {
+        topics: Selection::of(request.topics.iter().copied(), bag),
+        ..Cut::new(bag, request.range)
+    };
+    tracing::info!("writing {shown}");
+    let mut tell = |_| {
+        if is_over.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    match cut.write(bag, out, &mut tell) {
+        Ok(CutOutcome::Written(written)) => tracing::info!("{shown}: {}", in_words(&written)),
+        Ok(CutOutcome::Cancelled) => tracing::warn!("{shown} is not written: the bar was left"),
+        Err(error) => tracing::error!("not cut: {error}"),
+    }
+}
+
+fn in_words(written: &Written) -> String {
+    let Written {
+        messages,
+        latched,
+        bytes: size,
+        damage,
+        ..
+    } = written;
+    let mut text = format!("{}, {}", plural(*messages, "message"), bytes(*size));
+    if *latched > 0 {
+        text += &format!(
+            ", {} of latched topics from before",
+            plural(*latched, "message")
+        );
+    }
+    if !damage.is_empty() {
+        let places = plural(damage.len() as u64, "damaged place");
+        text += &format!("; {places} left out");
+    }
+    text
+}
