@@ -96,6 +96,8 @@ pub struct Options {
     /// [`Command::Play`](super::Command::Play) comes at the exit edge. `None`: at the edge of the range from which it
     /// plays.
     pub start: Option<Time<Ros>>,
+    /// Where playing begins once, clamped into the range; `None`: as `start` says.
+    pub begin_at: Option<Time<Ros>>,
     /// How fast to play.
     pub pace: Pace,
     /// What the player does at the exit edge if it does not loop.
@@ -130,6 +132,7 @@ impl Options {
             recording,
             played: PlayedRange::new(recording, AtEnd::Hold),
             start: None,
+            begin_at: None,
             pace: Pace::At(Speed::NORMAL),
             when_done: WhenDone::Stop,
             intent: Intent::Play,

@@ -1,9 +1,19 @@
 //! [`Pacing`]: paces the reads that the screen asks for, so that playback keeps most of the processor and the disk.
 
+use std::time::Instant;
+
 use crate::time::{Duration, Steady, Time};
 
 /// The shortest interval between two reads of a kind while playing.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(200);
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "reads for the screen are paced in wall time"
+)]
+pub(crate) fn wall_now() -> Instant {
+    Instant::now()
+}
 
 /// The reads of one kind: one at a time; while playing they take a tenth of the time at most.
 #[derive(Debug)]
@@ -42,6 +52,11 @@ impl<T: PartialEq> Pacing<T> {
     /// A request was sent; it takes the place of the pending one.
     pub(crate) fn sent(&mut self, request: T, now: Time<Steady>) {
         self.pending = Some((request, now));
+    }
+
+    /// Forgets the pending request, and returns it.
+    pub(crate) fn cancelled(&mut self) -> Option<T> {
+        self.pending.take().map(|(request, _)| request)
     }
 
     /// An answer has come.

@@ -134,6 +134,11 @@ impl Screen {
         self.is_stale = true;
     }
 
+    /// Everything that was shown; restores the terminal.
+    pub fn into_model(self) -> Model {
+        self.model
+    }
+
     /// Everything that is shown.
     pub fn model(&self) -> &Model {
         &self.model
@@ -252,18 +257,20 @@ impl Screen {
         }
     }
 
-    /// Requests the values that are to be shown; not again before the answer, unless the pending read is for another
-    /// part of the recording.
+    /// Requests the values that are to be shown; not again before the answer, unless playback was paused or sought to
+    /// another part of the recording.
     fn request_values(&mut self, now: Time<Steady>) {
         let Some((pins, range)) = self.model.wanted_values() else {
-            return;
+            return self.cancel_values();
         };
-        let shown = range.intersection(self.model.watched_range());
+        let is_moving = self.model.is_moving();
+        let shown = self.model.view_range().range().intersection(range);
         let is_pending = self.values.pending().is_some_and(|((asked, of), since)| {
             let is_for_this = shown.is_none_or(|shown| of.intersection(shown) == Some(shown));
-            *asked == pins && (is_for_this || now.saturating_since(*since) < pacing::INTERVAL)
+            let is_recent = now.saturating_since(*since) < pacing::INTERVAL;
+            *asked == pins && (is_moving || is_for_this || is_recent)
         });
-        let next = self.values.next(self.model.is_moving());
+        let next = self.values.next(is_moving);
         if is_pending {
             // It is looked at again when the answer comes, or with the next frame.
         } else if next <= now {
@@ -271,6 +278,13 @@ impl Screen {
             self.values.sent((pins, range), now);
         } else {
             self.draw_again_at(next);
+        }
+    }
+
+    /// Ends a read whose values are no longer wanted.
+    fn cancel_values(&mut self) {
+        if let Some((_, range)) = self.values.cancelled() {
+            self.lookup.watch(Vec::new(), range);
         }
     }
 

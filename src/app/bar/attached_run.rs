@@ -81,8 +81,8 @@ impl AttachedRun {
 }
 
 impl Host for AttachedRun {
-    fn is_elsewhere(&self) -> bool {
-        true
+    fn remember(&mut self, _: Time<Ros>) {
+        tracing::warn!("the position of a player elsewhere is not remembered");
     }
 
     fn cut(&mut self, _: CutRequest) {

@@ -81,16 +81,14 @@ fn in_words(written: &Written) -> String {
         damage,
         ..
     } = written;
-    let mut text = format!("{}, {}", plural(*messages, "message"), bytes(*size));
+    let mut parts = vec![plural(*messages, "message"), bytes(*size)];
     if *latched > 0 {
-        text += &format!(
-            ", {} of latched topics from before",
-            plural(*latched, "message")
-        );
+        let latched = plural(*latched, "message");
+        parts.push(format!("{latched} of latched topics from before"));
     }
     if !damage.is_empty() {
         let places = plural(damage.len() as u64, "damaged place");
-        text += &format!("; {places} left out");
+        parts.push(format!("{places} left out"));
     }
-    text
+    parts.join(", ")
 }

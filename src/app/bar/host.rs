@@ -11,10 +11,13 @@ use bagplay::tui::{CutRequest, Event};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 
+/// The longest interval between two signals of one cause.
+pub(super) const SOON: Duration = Duration::from_millis(300);
+
 /// A run that the bar controls.
 pub(crate) trait Host {
-    /// Whether the run is in another process.
-    fn is_elsewhere(&self) -> bool;
+    /// Remembers a position of the recording for its next run.
+    fn remember(&mut self, position: Time<Ros>);
 
     /// A channel that is disconnected when there is nothing more to show.
     fn done(&self) -> &Receiver<Infallible>;

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use super::bar_model;
 use super::cutting::Cutting;
 use super::host::Host;
+use super::saved::resume;
 use crate::app::network::mark_book::{MarkBook, MarkChange};
 use crate::app::supervise::{Ended, Run, Supervisor};
 
@@ -66,8 +67,11 @@ impl<O> Host for LocalRun<'_, O> {
         self.cutting.begin(self.bag, request);
     }
 
-    fn is_elsewhere(&self) -> bool {
-        false
+    fn remember(&mut self, position: Time<Ros>) {
+        resume::remember(self.bag, position);
+        let start = self.bag.range().map_or(position, |range| range.start());
+        let since = position.saturating_since(start);
+        tracing::info!("the next run of this recording begins at +{since}");
     }
 
     fn done(&self) -> &Receiver<Infallible> {

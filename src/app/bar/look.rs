@@ -28,7 +28,7 @@ impl Look {
 
     /// The appearance on this terminal, which may be asked for its background. To be called when signals are received:
     /// the terminal is in raw mode meanwhile.
-    pub(crate) fn appearance(self) -> Appearance {
+    pub(crate) fn appearance(&self) -> Appearance {
         let theme = if self.has_colours {
             self.config.theme
         } else {
@@ -37,7 +37,7 @@ impl Look {
         let background = theme.needs_background().then(background);
         let depth = self.config.colors.unwrap_or_else(ColorDepth::of_terminal);
         Appearance {
-            bindings: self.config.bindings,
+            bindings: self.config.bindings.clone(),
             glyphs: if self.is_ascii {
                 Glyphs::ASCII
             } else {

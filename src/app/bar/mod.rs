@@ -21,17 +21,20 @@ pub(crate) mod remote_model;
 pub(crate) mod saved;
 #[cfg(feature = "tui")]
 pub(crate) mod settings;
+#[cfg(feature = "tui")]
+mod stand_by;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Reach};
-use bagplay::cli::{Exit, OutputArgs, PlayArgs, ScreenArgs};
+use bagplay::cli::{Exit, Format, OutputArgs, PlayArgs, ScreenArgs};
 use bagplay::player::Running;
+use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::tui;
 use bagplay::tui::{
-    Event, EventSink, LogLine, Lookup, Model, Screen, ScreenRequest, Severity, Terminal,
+    Appearance, Event, EventSink, LogLine, Lookup, Model, Screen, ScreenRequest, Severity, Terminal,
 };
 use bagplay::untrusted::Foreign;
 use bagplay::wire::WireEvent;
@@ -42,20 +45,16 @@ use tracing::Level;
 use super::failure::{Failure, OrExit};
 use super::log::{LogRecord, LogTarget};
 use super::network::mark_book::MarkBook;
-use super::signals::{Job, Jobs, PendingStop};
 use super::supervise::{Ended, Run};
 use super::{log, signals};
-use host::Host;
+use host::{Host, SOON};
 use local_run::LocalRun;
 use look::Look;
 use saved::{resume, watched_file};
+use stand_by::stand_by;
 
 /// How many events may wait for the screen; log lines beyond that are missing from the event log.
 const WAITING: usize = 1024;
-/// How long a stop waits for the shell's SIGCONT, which may already be on its way.
-const A_MOMENT: Duration = Duration::from_millis(100);
-/// The longest interval between two signals of one cause.
-const SOON: Duration = Duration::from_millis(300);
 /// How long the end of a run may take on a terminal that takes no output.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long an end that waits for nothing else waits for the disk.
@@ -66,6 +65,22 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Setup {
     args: PlayArgs,
     look: Look,
+    /// Whether the run is made for its result, and not for someone who watches it.
+    is_json: bool,
+    appearance: Option<Appearance>,
+    /// Where playing begins, because the recording was left there.
+    resumes_at: Option<Time<Ros>>,
+}
+
+impl Setup {
+    /// Asks the terminal how it looks, and finds out where the recording was left. To be called when signals are
+    /// received and before the player starts; returns where it is to begin.
+    pub(crate) fn prepare(&mut self, bag: &Bag, played: TimeRange) -> Option<Time<Ros>> {
+        self.appearance = Some(self.look.appearance());
+        let position = resume::position(&self.args, bag);
+        self.resumes_at = position.filter(|time| played.contains(*time) && !self.is_json);
+        self.resumes_at
+    }
 }
 
 /// Decides whether the bar is shown, and how: it is shown on request, or on a terminal outside of CI.
@@ -86,6 +101,9 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
     Ok(Some(Setup {
         args: args.clone(),
         look: Look::of_user(ascii, output)?,
+        is_json: output.format == Format::Json,
+        appearance: None,
+        resumes_at: None,
     }))
 }
 
@@ -96,19 +114,25 @@ pub(crate) fn watch<O>(
     bag: &Bag,
     reach: Reach,
     marks: &Arc<MarkBook>,
-    Setup { args, look }: Setup,
+    setup: Setup,
 ) -> Result<Ended, Failure> {
+    let Setup {
+        args,
+        look,
+        appearance,
+        resumes_at,
+        ..
+    } = setup;
+    let appearance = appearance.unwrap_or_else(|| look.appearance());
     let known = marks.list().unwrap_or_else(|error| {
         tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()
     });
     let name = bag.files().first().map(|file| file.name.last_part());
-    let model = bar_model::model(run, &args, bag, look.appearance(), known);
+    let model = bar_model::model(run, &args, bag, appearance, known);
     let mut model = model.watching(&watched_file::load());
-    let options = &run.plan.options;
-    if let Some(start) = options.start {
-        let position = start.saturating_since(options.recording.start());
-        model.handle(resume::event(position), Timestamp::now());
+    if let Some(position) = resumes_at {
+        model.handle(resume::begun(bag, position), Timestamp::now());
     }
     let mut host = LocalRun::new(run, running, bag, marks);
     let left = show(
@@ -127,20 +151,16 @@ pub(crate) fn watch<O>(
         },
     );
     let left = left?;
-    if let Some(position) = left.remembered {
-        resume::remember(bag, position);
-    }
+    watched_file::save(&left.model);
     if let Some(command) = left.resume_with {
         tracing::info!("resume with: {command}");
     }
     Ok(host.ended())
 }
 
-/// How the bar was left.
-#[derive(Debug, Default)]
+/// What is left when the bar is.
 pub(crate) struct Left {
-    /// The position to remember for the next run, from the start of the recording.
-    remembered: Option<bagplay::time::Duration>,
+    model: Model,
     /// The command line that plays on, unless everything was played.
     resume_with: Option<String>,
 }
@@ -205,7 +225,7 @@ fn draw(
     let mut hang_up = tui::terminal_hang_up()?;
     screen.handle(host.first_events());
     let mut is_drawn = true;
-    let mut left = Left::default();
+    let mut resume_with = None;
     loop {
         if is_drawn && let Err(error) = screen.draw() {
             has_gone(host, error.into())?;
@@ -260,9 +280,12 @@ fn draw(
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
                 ScreenRequest::Cut(request) => host.cut(request),
                 ScreenRequest::CopyCommand => {
-                    let command = resume::command(screen.model());
-                    screen.copy(&command);
-                    tracing::info!("copied: {command}");
+                    if let Some(command) = resume::command(screen.model()) {
+                        screen.copy(&command);
+                        tracing::info!("sent to the clipboard of the terminal: {command}");
+                    } else {
+                        tracing::info!("nothing to play on: the recording is at its start or end");
+                    }
                 }
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
@@ -273,19 +296,28 @@ fn draw(
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
                 ScreenRequest::QuitToResume => {
-                    left.remembered = screen.model().since_start();
+                    match screen.model().run_state() {
+                        Some(state) => host.remember(state.position),
+                        None => tracing::info!(
+                            "no position to remember: the recording is at its start or end"
+                        ),
+                    }
+                    resume_with = resume::command(screen.model());
                     host.leave();
                 }
-                ScreenRequest::Quit => host.leave(),
+                ScreenRequest::Quit => {
+                    // Once the run has ended, it is neither playing nor paused.
+                    resume_with = resume::command(screen.model());
+                    host.leave();
+                }
             }
         }
     }
-    if !host.is_elsewhere() {
-        let model = screen.model();
-        watched_file::save(model);
-        left.resume_with = model.since_start().map(|_| resume::command(model));
-    }
-    Ok(left)
+    let model = screen.into_model();
+    Ok(Left {
+        resume_with: resume_with.or_else(|| resume::command(&model)),
+        model,
+    })
 }
 
 /// Ends the process even if the terminal never takes the last output.
@@ -297,50 +329,6 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
     };
     let thread = std::thread::Builder::new().name("leave".into());
     thread.spawn(leave).map(drop)
-}
-
-/// Stops the process if a shell asks for it, and takes the terminal again once the process is continued in the
-/// foreground. In the background it stops again, unless a signal ends it; then it ends without touching the terminal,
-/// which belongs to another job.
-fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
-    let is_asked = job == Job::Stop && jobs.is_to_stop();
-    if is_asked && tui::has_shell() {
-        screen.restore_terminal();
-        // The parent stops as well. By now the shell may have taken the terminal and given it back. A SIGCONT from
-        // before the request is seen within [`A_MOMENT`]; a later one cancels the request.
-        let is_late = !tui::is_in_foreground();
-        let stop = PendingStop::request();
-        let _ = jobs.told.recv_timeout(A_MOMENT);
-        if jobs.is_to_stop() && !(is_late && tui::is_in_foreground()) {
-            stop.carry_out();
-        } else {
-            stop.cancel();
-        }
-    } else if is_asked {
-        tracing::info!("not stopped: there is no shell that could continue it");
-    }
-    loop {
-        if tui::may_use_terminal() {
-            break screen.reenter_terminal();
-        }
-        if host.is_ending() {
-            break;
-        }
-        // A shell that ends a stopped job sends the ending signal before SIGCONT.
-        if let Ok(exit) = host.signals().recv_timeout(SOON) {
-            break host.interrupt(exit);
-        }
-        let stop = PendingStop::request();
-        if tui::may_use_terminal() {
-            stop.cancel();
-        } else {
-            stop.carry_out();
-        }
-    }
-    // Requests that arrived while the process was stopped are obsolete, unless the last one was to stop again.
-    if !jobs.is_to_stop() {
-        jobs.told.try_iter().for_each(drop);
-    }
 }
 
 /// If a terminal is closed, a signal arrives at about the time when drawing fails. If both happen, the signal decides

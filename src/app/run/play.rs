@@ -11,7 +11,7 @@ use bagplay::cli::{
 };
 use bagplay::player::{Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
-use bagplay::time::{Ros, Time};
+use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::untrusted::{Foreign, read_start};
 use bagplay::wire::{SendOrder, WireOptions};
 
@@ -38,12 +38,10 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
-    let interface = Interface::choose(args, output)?;
+    let mut interface = Interface::choose(args, output)?;
     let (bag, mut plan) = prepare(args, log_target)?;
     plan.options.digest = output.format == Format::Json;
     plan.options.when_done = interface.when_done(args);
-    let left = interface.position_left(args, &bag);
-    plan.options.start = left.filter(|time| plan.options.played.range.contains(*time));
 
     let rules = Rules::of(args);
     let adapt = |options| WireOptions {
@@ -56,6 +54,8 @@ pub(crate) fn run(
     };
     let mut network = Network::join(&args.wire, adapt)?;
     let signals = receive_signals()?;
+    let left_at = interface.prepare(&bag, plan.options.played.range);
+    plan.options.begin_at = plan.options.begin_at.or(left_at);
     begin(&network, rules, &mut plan)?;
     let hints = Hints::new(args, &plan, bag.topics());
     let out = network.advertise(args, &bag, &mut plan, &hints)?;
@@ -197,15 +197,16 @@ impl Interface {
         Ok(Self::Headless)
     }
 
-    /// Where playing starts if `Q` left the recording with the bar, unless flags say where.
-    fn position_left(&self, args: &PlayArgs, bag: &Bag) -> Option<Time<Ros>> {
+    /// What has to be done on the terminal before the player starts. Returns where it begins, if the recording was left
+    /// there.
+    fn prepare(&mut self, bag: &Bag, played: TimeRange) -> Option<Time<Ros>> {
         match self {
             Self::Headless => {
-                let _ = (args, bag);
+                let _ = (bag, played);
                 None
             }
             #[cfg(feature = "tui")]
-            Self::Bar(_) => bar::saved::resume::take_position(args, bag),
+            Self::Bar(setup) => setup.prepare(bag, played),
         }
     }
 

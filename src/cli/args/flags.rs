@@ -107,6 +107,10 @@ impl PlayArgs {
                  the answers to one message after the other",
             ),
             (
+                time.begin_at.is_some(),
+                "--begin-at cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like); hint: --start",
+            ),
+            (
                 time.start_paused,
                 "--start-paused cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): it has no \
                  transport bar and no services to resume it",
@@ -239,6 +243,14 @@ pub struct TimeArgs {
         conflicts_with = "start_offset"
     )]
     pub start: Option<When>,
+    /// Begin at this time, as --start; what is played stays the same
+    #[arg(
+        long,
+        value_name = "TIME",
+        hide_short_help = true,
+        allow_hyphen_values = true
+    )]
+    pub begin_at: Option<When>,
     /// Last time to play, as --start; of several ends the earliest applies
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub end: Option<When>,

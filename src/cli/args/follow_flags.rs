@@ -15,7 +15,7 @@ pub struct FollowArgs {
     /// Follow another node's clock on this topic [without a value: /clock]
     #[arg(long, value_name = "TOPIC", value_parser = parse_topic, conflicts_with_all = [
         "clock", "clock_topics", "clock_topics_all", "clock_start", "clock_state", "strict_clock",
-        "rate", "start_paused", "delay", "is_loop", "loop_range", "skip_empty",
+        "rate", "begin_at", "start_paused", "delay", "is_loop", "loop_range", "skip_empty",
     ])]
     pub follow: Option<String>,
     /// Play what was recorded this much later than the clock shows; earlier if negative

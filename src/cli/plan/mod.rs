@@ -9,6 +9,7 @@ pub(super) mod kinds;
 pub(super) mod range;
 pub(super) mod resume;
 pub(super) mod select;
+mod shell_word;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -148,6 +149,7 @@ pub fn plan(
     };
     let mut options = Options {
         played,
+        begin_at: args.time.begin_at.map(|when| when.in_range(recording)),
         pace: if args.follow.follow.is_some() {
             Pace::Follow
         } else {

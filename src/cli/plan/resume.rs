@@ -1,108 +1,119 @@
 //! [`command_line`]: the command line that plays on from where a run is.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use clap::{Arg, Command, CommandFactory as _};
 
+use super::shell_word::quoted;
+use crate::cli::args::argv::spread_lists;
 use crate::cli::args::flags::Cli;
-use crate::player::Pace;
-use crate::time::Duration;
+use crate::player::{Pace, PlayedRange};
+use crate::time::{AtEnd, Ros, Time, TimeRange};
 
 /// Flags that the state of the run replaces.
-const REPLACED: [&str; 9] = [
-    "rate",
+const REPLACED: [&str; 11] = [
+    "begin-at",
+    "end",
     "loop",
     "loop-range",
+    "playback-duration",
+    "playback-until-nsec",
+    "playback-until-sec",
+    "rate",
     "start",
     "start-offset",
     "start-paused",
-    "playback-duration",
-    "playback-until-sec",
-    "playback-until-nsec",
 ];
 
-/// The state of a run, as far as flags can say it. Positions count from the start of the recording.
+/// The state of a run, as far as flags can say it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunState {
+    /// The range of the recording.
+    pub recording: TimeRange,
+    /// What is played.
+    pub played: PlayedRange,
     /// The position of playback.
-    pub position: Duration,
+    pub position: Time<Ros>,
     /// How fast it plays.
     pub pace: Pace,
     /// Whether playback is paused.
     pub is_paused: bool,
-    /// The A–B loop.
-    pub ab_loop: Option<(Duration, Duration)>,
-    /// Whether all of it is played again at the end.
-    pub is_loop: bool,
     /// The recorded names of the topics that are muted.
     pub muted: Vec<String>,
 }
 
 /// The words of a command line, the name of the program first, with the flags that bring about this state; quoted for a
-/// shell. What has no flag is left out: the zoom, and the position within an A–B loop.
+/// shell. What has no flag is left out, such as the zoom. A run that follows a clock keeps its flags: the clock says
+/// where it is.
 pub fn command_line(words: impl IntoIterator<Item = OsString>, state: &RunState) -> String {
-    let command = Cli::command();
-    let given = words.into_iter().skip(1);
-    let mut words = vec!["play".to_owned()];
-    let kept = kept(given, state, &command);
-    // What follows `--` is no flag.
-    let end = kept.iter().position(|word| word == "--");
-    let (before, after) = kept.split_at(end.unwrap_or(kept.len()));
-    words.extend_from_slice(before);
-    let mut flag = |name: &str, value: String| words.extend([format!("--{name}"), value]);
-    match state.ab_loop {
-        Some((a, b)) => flag("loop-range", format!("+{a}..+{b}")),
-        None => flag("start", format!("+{}", state.position)),
+    let given = spread_lists(words.into_iter().skip(1));
+    let end = given.iter().position(|word| word == "--");
+    let (flags, rest) = given.split_at(end.unwrap_or(given.len()));
+    let mut words = vec![OsString::from("play")];
+    if state.pace == Pace::Follow {
+        words.extend_from_slice(flags);
+    } else {
+        words.extend(kept(flags, &Cli::command()));
+        words.extend(flags_of(state).into_iter().map(OsString::from));
     }
+    let muted = state.muted.iter();
+    words.extend(muted.map(|name| OsString::from(format!("--exclude-topics={name}"))));
+    words.extend_from_slice(rest);
+    let words = words.iter().map(|word| quoted(word));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn flags_of(state: &RunState) -> Vec<String> {
+    let since_start =
+        |time: Time<Ros>| format!("+{}", time.saturating_since(state.recording.start()));
+    let mut flags = Vec::new();
+    let mut flag = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
+    let (range, whole) = (state.played.range, state.recording);
+    if let Some(ab) = state.played.ab_loop {
+        let ends = [ab.start(), ab.stop()].map(since_start);
+        flag("loop-range", ends.join(".."));
+    } else {
+        if range.start() != whole.start() {
+            flag("start", since_start(range.start()));
+        }
+        if range.stop() != whole.stop() {
+            flag("end", since_start(range.stop()));
+        }
+    }
+    flag("begin-at", since_start(state.position));
     match state.pace {
         Pace::At(speed) => flag("rate", speed.to_string()),
         Pace::Max => flag("rate", "max".to_owned()),
-        // The rate is that of the clock that is followed.
         Pace::Follow => {}
     }
-    if state.is_loop && state.ab_loop.is_none() {
-        words.push("--loop".to_owned());
+    if state.played.at_end == AtEnd::Loop {
+        flags.push("--loop".to_owned());
     }
     if state.is_paused {
-        words.push("--start-paused".to_owned());
+        flags.push("--start-paused".to_owned());
     }
-    if !state.muted.is_empty() {
-        words.push("--exclude-topics".to_owned());
-        words.extend_from_slice(&state.muted);
-    }
-    words.extend_from_slice(after);
-    shell_words::join(words)
+    flags
 }
 
-/// The words without the flags that are replaced. In an A–B loop, the end of what is played is, too.
-fn kept(words: impl Iterator<Item = OsString>, state: &RunState, command: &Command) -> Vec<String> {
-    let is_replaced = |arg: &Arg| {
-        let long = arg.get_long().unwrap_or_default();
-        REPLACED.contains(&long) || (long == "end" && state.ab_loop.is_some())
-    };
+/// The words without the flags that are replaced, and without their values.
+fn kept(words: &[OsString], command: &Command) -> Vec<OsString> {
     let mut kept = Vec::new();
-    let mut words = words.map(|it| it.to_string_lossy().into_owned());
+    let mut words = words.iter().cloned();
     while let Some(word) = words.next() {
-        if word == "--" {
-            kept.push(word);
-            kept.extend(words.by_ref());
-        } else if let Some(long) = word.strip_prefix("--") {
-            let (name, value) = match long.split_once('=') {
-                Some((name, _)) => (name, true),
-                None => (long, false),
-            };
-            let arg = command.get_arguments().find(|arg| {
-                let aliases = arg.get_all_aliases().unwrap_or_default();
-                arg.get_long() == Some(name) || aliases.contains(&name)
-            });
-            let takes_next = arg.is_some_and(|arg| arg.get_action().takes_values()) && !value;
-            let next = if takes_next { words.next() } else { None };
+        let bytes = word.as_bytes();
+        if let Some(long) = bytes.strip_prefix(b"--") {
+            let name = long.split(|byte| *byte == b'=').next().unwrap_or_default();
+            let arg = command.get_arguments().find(|arg| is_named(arg, name));
+            let has_value = name.len() < long.len();
+            let takes_next = arg.is_some_and(|arg| arg.get_action().takes_values()) && !has_value;
+            let value = if takes_next { words.next() } else { None };
             if !arg.is_some_and(is_replaced) {
                 kept.push(word);
-                kept.extend(next);
+                kept.extend(value);
             }
-        } else if let Some(shorts) = word.strip_prefix('-').filter(|shorts| !shorts.is_empty()) {
-            kept.extend(kept_shorts(shorts, &mut words, &is_replaced, command));
+        } else if let Some(shorts) = bytes.strip_prefix(b"-").filter(|shorts| !shorts.is_empty()) {
+            kept.extend(kept_shorts(shorts, &mut words, command));
         } else {
             kept.push(word);
         }
@@ -110,34 +121,44 @@ fn kept(words: impl Iterator<Item = OsString>, state: &RunState, command: &Comma
     kept
 }
 
+fn is_replaced(arg: &Arg) -> bool {
+    REPLACED.contains(&arg.get_long().unwrap_or_default())
+}
+
+fn is_named(arg: &Arg, name: &[u8]) -> bool {
+    let aliases = arg.get_all_aliases().unwrap_or_default();
+    let mut names = arg.get_long().into_iter().chain(aliases);
+    names.any(|it| it.as_bytes() == name)
+}
+
 /// Of several short flags in one word (`-pl`, `-r2`) those that are kept, each in a word of its own.
 fn kept_shorts(
-    shorts: &str,
-    words: &mut impl Iterator<Item = String>,
-    is_replaced: &impl Fn(&Arg) -> bool,
+    shorts: &[u8],
+    words: &mut impl Iterator<Item = OsString>,
     command: &Command,
-) -> Vec<String> {
+) -> Vec<OsString> {
     let mut kept = Vec::new();
-    for (at, short) in shorts.char_indices() {
-        let arg = command
-            .get_arguments()
-            .find(|arg| arg.get_short() == Some(short));
+    for (at, short) in shorts.iter().enumerate() {
+        let is_it = |arg: &&Arg| arg.get_short() == Some(char::from(*short));
+        let arg = command.get_arguments().find(is_it);
         let is_kept = !arg.is_some_and(is_replaced);
+        let flag = OsString::from(format!("-{}", char::from(*short)));
         if arg.is_some_and(|arg| arg.get_action().takes_values()) {
-            let rest = &shorts[at + short.len_utf8()..];
+            let rest = shorts.get(at + 1..).unwrap_or_default();
+            let rest = rest.strip_prefix(b"=").unwrap_or(rest);
             let value = if rest.is_empty() {
                 words.next()
             } else {
-                Some(rest.to_owned())
+                Some(OsString::from_vec(rest.to_vec()))
             };
             if is_kept {
-                kept.push(format!("-{short}"));
+                kept.push(flag);
                 kept.extend(value);
             }
             break;
         }
         if is_kept {
-            kept.push(format!("-{short}"));
+            kept.push(flag);
         }
     }
     kept
@@ -146,39 +167,61 @@ fn kept_shorts(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::plan::plan;
+    use crate::player::Options;
+    use crate::ros::QosOverrides;
     use crate::time::Speed;
+
+    fn at(secs: i64) -> Time<Ros> {
+        Time::from_secs(1000 + secs)
+    }
+
+    fn range(from: i64, to: i64) -> TimeRange {
+        TimeRange::between(at(from), at(to))
+    }
 
     fn state() -> RunState {
         RunState {
-            position: Duration::from_millis(12_500),
+            recording: range(0, 100),
+            played: PlayedRange::new(range(0, 100), AtEnd::Hold),
+            position: at(12),
             pace: Pace::At(Speed::NORMAL),
             is_paused: false,
-            ab_loop: None,
-            is_loop: false,
             muted: Vec::new(),
         }
     }
 
     fn resumed(line: &str, state: &RunState) -> String {
-        let words = shell_words::split(line).unwrap();
-        command_line(words.into_iter().map(OsString::from), state)
+        command_line(line.split(' ').map(OsString::from), state)
+    }
+
+    /// What a line plays.
+    fn options(line: &str) -> Options {
+        let cli = Cli::read(line.split(' ').map(OsString::from)).unwrap();
+        let topics = crate::cli::fixtures::topics(&["/a"]);
+        let plan = plan(&cli.play, &QosOverrides::default(), range(0, 100), &topics);
+        plan.unwrap().options
     }
 
     #[test]
     fn flags_of_the_state_replace_those_that_were_given() {
         for (line, expected) in [
-            ("play a.mcap", "play a.mcap --start +12.5s --rate 1"),
+            ("play a.mcap", "play a.mcap --begin-at +12s --rate 1"),
             (
-                "/usr/bin/play 'my bag.mcap' --rate 2 --start=+3 --end 20 --clock",
-                "play 'my bag.mcap' --end 20 --clock --start +12.5s --rate 1",
+                "/usr/bin/play b.mcap --rate 2 --start=+3 --end 20 --clock",
+                "play b.mcap --clock=40 --begin-at +12s --rate 1",
             ),
             (
-                "play -pl -r2 -e /imu a.mcap --topics /a /b",
-                "play -e /imu a.mcap --topics /a /b --start +12.5s --rate 1",
+                "play a.mcap --clock --rate 2 --wait-for-subscribers -l",
+                "play a.mcap --clock=40 --wait-for-subscribers= --begin-at +12s --rate 1",
             ),
             (
-                "play a.mcap --rate -1 --start-offset 3 --playback-duration 4 -- --rate",
-                "play a.mcap --start +12.5s --rate 1 -- --rate",
+                "play -pl -r2 -e=/imu a.mcap --topics /a /b b.mcap",
+                "play -e /imu a.mcap --topics=/a --topics=/b b.mcap --begin-at +12s --rate 1",
+            ),
+            (
+                "play -i a.mcap --playback-duration 4 --rate -1 -- --rate",
+                "play -i a.mcap --begin-at +12s --rate 1 -- --rate",
             ),
         ] {
             assert_eq!(resumed(line, &state()), expected, "{line}");
@@ -186,34 +229,63 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_parsed_as_the_state() {
-        let state = RunState {
-            pace: Pace::At("-0.5".parse().unwrap()),
-            is_paused: true,
-            ab_loop: Some((Duration::from_secs(1), Duration::from_millis(2_250))),
-            muted: vec!["/a b".to_owned()],
+    fn the_line_brings_about_the_state() {
+        let played = |range, at_end, ab_loop| PlayedRange {
+            range,
+            at_end,
+            ab_loop,
+        };
+        let speed = |text: &str| Pace::At(text.parse().unwrap());
+        for (played, pace, is_paused) in [
+            (
+                played(range(0, 100), AtEnd::Hold, None),
+                speed("0.5"),
+                false,
+            ),
+            (played(range(0, 100), AtEnd::Hold, None), speed("-2"), true),
+            (played(range(10, 20), AtEnd::Loop, None), speed("1"), true),
+            (
+                played(range(0, 50), AtEnd::Hold, None),
+                speed("-0.25"),
+                false,
+            ),
+            (
+                played(range(0, 100), AtEnd::Hold, Some(range(11, 15))),
+                Pace::Max,
+                true,
+            ),
+        ] {
+            let state = RunState {
+                played,
+                pace,
+                is_paused,
+                ..state()
+            };
+            let line = resumed("play a.mcap --start 5 --end 7 --loop --rate 3", &state);
+            let options = options(&line);
+            assert_eq!(options.played, played, "{line}");
+            assert_eq!(options.pace, pace, "{line}");
+            assert_eq!(options.begin_at, Some(at(12)), "{line}");
+            let intent = options.intent == crate::player::Intent::Pause;
+            assert_eq!(intent, is_paused, "{line}");
+        }
+    }
+
+    #[test]
+    fn muted_topics_are_excluded_and_a_followed_clock_is_kept() {
+        let muted = RunState {
+            muted: vec!["/a b".to_owned(), "/tmp".to_owned()],
             ..state()
         };
-        let line = resumed("play a.mcap --end 5 --loop", &state);
-        assert_eq!(
-            line,
-            "play a.mcap --loop-range +1s..+2.25s --rate -0.5 --start-paused --exclude-topics '/a b'"
-        );
-        let words = shell_words::split(&line).unwrap();
-        let cli = Cli::read(words.into_iter().map(OsString::from)).unwrap();
-        assert_eq!(cli.play.time.rate, Some(state.pace));
-        assert!(cli.play.time.start_paused && cli.play.time.loop_range.is_some());
-        assert_eq!(cli.play.topics.selection.exclude_topics, ["/a b"]);
-        let looped = RunState {
-            is_loop: true,
-            pace: Pace::Max,
-            ab_loop: None,
-            ..state
+        let tail = "'--exclude-topics=/a b' --exclude-topics=/tmp";
+        assert!(resumed("play a.mcap", &muted).ends_with(tail));
+        let followed = RunState {
+            pace: Pace::Follow,
+            ..muted
         };
-        let line = resumed("play a.mcap", &looped);
-        assert!(
-            line.contains("--start +12.5s --rate max --loop --start-paused"),
-            "{line}"
+        assert_eq!(
+            resumed("play a.mcap --follow --start 3", &followed),
+            format!("play a.mcap --follow=/clock --start 3 {tail}")
         );
     }
 }

@@ -34,6 +34,17 @@ impl FromStr for Expression {
     }
 }
 
+impl Expression {
+    /// A condition on the fields of one topic: an expression without the name of the topic.
+    ///
+    /// # Errors
+    /// It is no condition. The error shows the expression with the name of the topic.
+    pub fn in_topic(topic: &str, condition: &str) -> Result<Self, ExpressionError> {
+        let topic = Topics::Named(topic.to_owned());
+        format!("{topic} {condition}").parse()
+    }
+}
+
 fn parse(text: &str) -> Result<Expression, ExpressionError> {
     if text.len() > MAX_BYTES {
         let problem = format!("the expression is longer than {MAX_BYTES} bytes");

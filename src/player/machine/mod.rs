@@ -102,7 +102,7 @@ impl Machine {
         let mut machine = Self {
             pace: options.pace,
             followed: Followed::new(lead),
-            position: Position::new(options.played, speed, options.start),
+            position: Position::new(options.played, speed, options.begin_at.or(options.start)),
             conditions: Conditions::new(options.intent, gates),
             schedule: Schedule::new(options.delay),
             clock: ServedClock::new(options.clock.clone(), options.entry()),

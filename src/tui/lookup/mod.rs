@@ -1,10 +1,10 @@
 //! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities and holes from the index, the
 //! message of a topic at or before a time, the values of watched fields, and messages that are searched for.
 //!
-//! Of each kind only the newest request is answered, and the read for an older one is cancelled. A message is read
-//! before watched values, these before a search, and this before a density continues. When the lookup is dropped, no
-//! new read begins. The thread is not joined: it owns nothing that needs cleaning up, and reading a chunk may take
-//! long.
+//! Of each kind only the newest request is answered, and the read for an older one is cancelled. What takes less time
+//! is answered while something that takes longer is read: messages, watched values, densities, a search, and at last
+//! holes and alerts, which nobody waits for. When the lookup is dropped, no new read begins. The thread is not joined:
+//! it owns nothing that needs cleaning up, and reading a chunk may take long.
 
 mod search;
 
@@ -17,14 +17,17 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use crate::bag::{Bag, TopicId, step_back};
 use crate::decode::{MessageAt, MessageFinder};
+use crate::find::Expression;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::layers::LookupResult;
 use crate::tui::model::timeline::lane::Lane;
 use crate::tui::model::watch::WatchedValues;
+use crate::tui::pacing::wall_now;
 use crate::tui::update::Event;
 use crate::tui::watch::pin::Pin;
 use crate::tui::watch::reader;
-use search::now;
+use crate::tui::watch::series::Series;
+use search::BackgroundSearch;
 
 /// The most parts of a density: more than screens have columns.
 const MAX_PARTS: usize = 480;
@@ -34,11 +37,16 @@ const MAX_PARTS_OF_ALL: usize = 1 << 21;
 /// The shortest interval between reports of a growing density: with hundreds of topics one is megabytes.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
+/// How long watched values are read at once.
+const LONGEST_FOR_VALUES: Duration = Duration::from_secs(10);
+/// What is said in place of an answer if reading fails.
+const PANIC: &str = "an error in this program";
+
 /// Receives the answers, as events.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// What the screen asks for. Of each kind only the newest request matters.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum LookupRequest {
     /// The density of a range; answered by [`Event::Lane`], several times while it becomes known.
     Outline(TimeRange),
@@ -49,9 +57,8 @@ pub enum LookupRequest {
     /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not
     /// by a player elsewhere.
     Alerts,
-    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`]; with an empty one the search
-    /// ends.
-    Find(String),
+    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`]; `None` ends the search.
+    Find(Option<Expression>),
     /// The values of watched fields over a range; answered by [`Event::Watched`], but not by a player elsewhere.
     Watch(Vec<Pin>, TimeRange),
 }
@@ -101,8 +108,8 @@ impl Lookup {
         self.send(LookupRequest::Alerts);
     }
 
-    /// Requests the messages that satisfy an expression.
-    pub fn find(&self, expression: String) {
+    /// Requests the messages that satisfy an expression; `None` ends the search.
+    pub fn find(&self, expression: Option<Expression>) {
         self.send(LookupRequest::Find(expression));
     }
 
@@ -128,7 +135,9 @@ struct PendingRequests<'a> {
     /// Whether the holes were requested.
     holes: bool,
     watch: Option<(Vec<Pin>, TimeRange)>,
-    find: Option<String>,
+    find: Option<Expression>,
+    /// Whether the last search is no longer wanted.
+    is_find_over: bool,
     /// Whether the alerts were requested.
     alerts: bool,
     is_over: bool,
@@ -146,12 +155,13 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         holes: false,
         watch: None,
         find: None,
+        is_find_over: false,
         alerts: false,
         is_over: false,
     };
     while let Ok(request) = requests.recv() {
         pending.add(request);
-        while pending.answer_soon() && (pending.outline() || pending.holes() || pending.alerts()) {}
+        pending.answer_all();
     }
 }
 
@@ -162,7 +172,10 @@ impl PendingRequests<'_> {
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
             LookupRequest::Holes => self.holes = true,
             LookupRequest::Alerts => self.alerts = true,
-            LookupRequest::Find(expression) => self.find = Some(expression),
+            LookupRequest::Find(expression) => {
+                self.is_find_over = expression.is_none();
+                self.find = expression;
+            }
             LookupRequest::Watch(pins, range) => self.watch = Some((pins, range)),
         }
     }
@@ -191,11 +204,9 @@ impl PendingRequests<'_> {
                 self.receive();
                 !self.is_over && self.message.is_none()
             };
-            let read = || finder.find(topic, at, &mut is_wanted);
-            let outcome = catch_unwind(AssertUnwindSafe(read));
+            let outcome = guarded(|| finder.find(topic, at, &mut is_wanted));
             self.finder = Some(finder);
-            let outcome =
-                outcome.unwrap_or_else(|_| MessageAt::Damaged("an error in this program".into()));
+            let outcome = outcome.unwrap_or_else(|| MessageAt::Damaged(PANIC.into()));
             // A cancelled search may have found nothing, or the wrong message.
             self.receive();
             if !self.is_over && self.message.is_none() {
@@ -205,16 +216,20 @@ impl PendingRequests<'_> {
         !self.is_over
     }
 
-    /// Takes new requests and answers those for messages and watched values; false if the lookup was dropped.
-    fn answer_urgent(&mut self) -> bool {
+    /// The same, then for watched values.
+    fn answer_values(&mut self) -> bool {
         while self.answer_messages()
             && let Some((pins, range)) = self.watch.take()
         {
+            if pins.is_empty() {
+                continue;
+            }
             let bag = self.bag;
+            let until = (range, wall_now() + LONGEST_FOR_VALUES);
             let mut is_wanted = || self.answer_messages() && self.watch.is_none();
-            let read = || reader::read(bag, &pins, range, &mut is_wanted);
-            let series = catch_unwind(AssertUnwindSafe(read)).unwrap_or_default();
-            if let Some(series) = series {
+            let series = guarded(|| reader::read(bag, &pins, until, &mut is_wanted));
+            let failed = || Some(vec![Series::failed(range, PANIC); pins.len()]);
+            if let Some(series) = series.unwrap_or_else(failed) {
                 (self.sink)(Event::Watched(WatchedValues {
                     pins,
                     range,
@@ -225,58 +240,67 @@ impl PendingRequests<'_> {
         !self.is_over
     }
 
-    /// Answers urgent requests, then one for a search; false if the lookup was dropped.
-    fn answer_soon(&mut self) -> bool {
-        while self.answer_urgent()
-            && let Some(expression) = self.find.take()
+    /// The same, then for a density, which is read from indexes.
+    fn answer_densities(&mut self) -> bool {
+        while self.answer_values()
+            && let Some(range) = self.outline.take()
         {
-            let (bag, sink) = (self.bag, self.sink);
-            let report = |found| sink(Event::Hits(found));
-            let is_wanted = || self.answer_urgent() && self.find.is_none();
-            search::for_expression(bag, expression, is_wanted, report);
+            // It has reported what it had, if it fails.
+            guarded(|| self.outline(range));
         }
         !self.is_over
     }
 
-    /// Looks for alerts if they were requested, until a density is requested; false if they were not.
-    fn alerts(&mut self) -> bool {
-        if !std::mem::take(&mut self.alerts) {
-            return false;
+    /// The same, then for a search.
+    fn answer_searches(&mut self) -> bool {
+        while self.answer_densities()
+            && let Some(expression) = self.find.take()
+        {
+            let (bag, sink) = (self.bag, self.sink);
+            let mut report = |found| sink(Event::Hits(found));
+            let Some(mut search) = BackgroundSearch::for_expression(bag, expression) else {
+                continue;
+            };
+            let mut is_wanted =
+                || self.answer_densities() && self.find.is_none() && !self.is_find_over;
+            if guarded(|| search.run(&mut is_wanted, &mut report)).is_none() {
+                report(search.failed(PANIC));
+            }
         }
-        let (bag, sink) = (self.bag, self.sink);
-        let report = |found| sink(Event::Alerts(found));
-        let is_wanted = || self.answer_soon() && self.outline.is_none();
-        self.alerts = !search::for_alerts(bag, is_wanted, report);
-        true
+        !self.is_over
     }
 
-    /// Finds the holes if they were requested, until a density is requested; false if they were not.
-    fn holes(&mut self) -> bool {
-        if !std::mem::take(&mut self.holes) {
-            return false;
+    /// The same, then for holes and alerts, which nobody waits for.
+    fn answer_all(&mut self) -> bool {
+        while self.answer_searches() {
+            let bag = self.bag;
+            if std::mem::take(&mut self.holes) {
+                let mut is_wanted = || self.answer_searches();
+                let found = guarded(|| bag.holes_while(&mut is_wanted));
+                if !self.is_over {
+                    (self.sink)(Event::Holes(found.flatten()));
+                }
+            } else if std::mem::take(&mut self.alerts) {
+                let sink = self.sink;
+                let mut report = |found| sink(Event::Alerts(found));
+                let mut search = BackgroundSearch::for_alerts(bag);
+                let mut is_wanted = || self.answer_searches();
+                if guarded(|| search.run(&mut is_wanted, &mut report)).is_none() {
+                    report(search.failed(PANIC));
+                }
+            } else {
+                break;
+            }
         }
-        let (bag, mut is_cancelled) = (self.bag, false);
-        let found = bag.holes_while(&mut || {
-            is_cancelled = !self.answer_soon() || self.outline.is_some();
-            !is_cancelled
-        });
-        if is_cancelled {
-            self.holes = true;
-        } else {
-            (self.sink)(Event::Holes(found));
-        }
-        true
+        !self.is_over
     }
 
-    /// Reads the density that was requested, until a newer request; false if none was requested.
-    fn outline(&mut self) -> bool {
-        let Some(range) = self.outline.take() else {
-            return false;
-        };
+    /// Reads a density, until a newer request.
+    fn outline(&mut self, range: TimeRange) {
         let bag = self.bag;
         let (mut last, mut reported) = (None, None);
         bag.outline_within(range, parts(bag.topics().len()), &mut |outline| {
-            if !self.answer_soon() || self.outline.is_some() {
+            if !self.answer_values() || self.outline.is_some() {
                 last = None;
                 return ControlFlow::Break(());
             }
@@ -285,7 +309,7 @@ impl PendingRequests<'_> {
                 outline: outline.clone(),
                 is_whole,
             };
-            let now = now();
+            let now = wall_now();
             if reported.is_none_or(|reported| now - reported >= REPORT_INTERVAL) {
                 (self.sink)(Event::Lane(lane(false)));
                 reported = Some(now);
@@ -296,8 +320,13 @@ impl PendingRequests<'_> {
         if let Some(lane) = last {
             (self.sink)(Event::Lane(lane));
         }
-        true
     }
+}
+
+/// The result of reading from a recording; `None` if it failed with an error in this program, which has printed its
+/// message.
+fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(read)).ok()
 }
 
 /// The number of parts of each density for so many topics.

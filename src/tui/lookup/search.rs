@@ -1,124 +1,169 @@
-//! Searches a recording for the screen: for an expression, and for the warnings and errors that nodes report.
+//! [`BackgroundSearch`]: searches a recording for the screen, for an expression, or for the warnings and errors that
+//! nodes report.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::bag::{Bag, Direction};
+use crate::bag::{Bag, Direction, TopicId};
 use crate::find::{Conditions, Expression, Found, Hit, Search, Severity, alerts};
 use crate::time::TimeRange;
 use crate::tui::model::found::{FoundMessage, FoundMessages, MOST_FOUND};
+use crate::tui::pacing::wall_now;
 
 /// The shortest interval between reports of a search that goes on.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
-/// How long alerts are looked for: they are not asked for, so they must not read for minutes.
+/// The longest search for alerts; nobody asked for it.
 const LONGEST_FOR_ALERTS: Duration = Duration::from_secs(20);
 
-/// Reports the messages that satisfy an expression, as they are found and at the end, unless the search is no longer
-/// wanted.
-pub(super) fn for_expression(
-    bag: &Bag,
-    expression: String,
-    is_wanted: impl FnMut() -> bool,
-    report: impl FnMut(FoundMessages),
-) {
-    let Ok(parsed) = expression.parse::<Expression>() else {
-        return;
-    };
-    let Ok(conditions) = Conditions::new(bag.topics(), &[parsed]) else {
-        return;
-    };
-    let found = FoundMessages {
-        expression,
-        ..FoundMessages::default()
-    };
-    run(bag, conditions, found, &[], None, is_wanted, report);
+/// A search, and what it has found.
+pub(super) struct BackgroundSearch {
+    search: Search,
+    found: FoundMessages,
+    kind: Kind,
+    /// Messages and chunks that could not be read.
+    unreadable: u64,
+    /// How long it has taken by itself.
+    spent: Duration,
 }
 
-/// The same for alerts; false if the search has to be made again.
-pub(super) fn for_alerts(
-    bag: &Bag,
-    is_wanted: impl FnMut() -> bool,
-    mut report: impl FnMut(FoundMessages),
-) -> bool {
-    let (severities, expressions): (Vec<Severity>, Vec<Expression>) = alerts().into_iter().unzip();
-    let conditions = Conditions::that_fit(bag.topics(), &expressions);
-    if conditions.topics().next().is_none() {
-        report(FoundMessages {
+enum Kind {
+    Expression,
+    Alerts {
+        /// Of each expression.
+        severities: Vec<Severity>,
+        /// What a topic reported last: the same again is left out.
+        last: HashMap<TopicId, String>,
+        /// How many warnings are kept: they must not take the room of errors.
+        warnings: usize,
+    },
+}
+
+impl BackgroundSearch {
+    /// `None` if the expression does not fit the recording.
+    pub(super) fn for_expression(bag: &Bag, expression: Expression) -> Option<Self> {
+        let text = expression.to_string();
+        let conditions = Conditions::new(bag.topics(), &[expression]).ok()?;
+        Some(Self::new(bag, conditions, Kind::Expression, text))
+    }
+
+    pub(super) fn for_alerts(bag: &Bag) -> Self {
+        let (severities, expressions): (Vec<Severity>, Vec<Expression>) =
+            alerts().into_iter().unzip();
+        let conditions = Conditions::that_fit(bag.topics(), &expressions);
+        let kind = Kind::Alerts {
+            severities,
+            last: HashMap::new(),
+            warnings: 0,
+        };
+        Self::new(bag, conditions, kind, String::new())
+    }
+
+    fn new(bag: &Bag, conditions: Conditions, kind: Kind, expression: String) -> Self {
+        let range = bag.range().unwrap_or(TimeRange::ALL);
+        Self {
+            search: Search::new(bag, conditions, range, Direction::Forward),
+            found: FoundMessages {
+                expression,
+                ..FoundMessages::default()
+            },
+            kind,
+            unreadable: 0,
+            spent: Duration::ZERO,
+        }
+    }
+
+    /// Reports what it finds, now and then and at the end, unless it is no longer wanted. What `is_wanted` does takes
+    /// no time of the search.
+    pub(super) fn run(
+        &mut self,
+        is_wanted: &mut dyn FnMut() -> bool,
+        report: &mut dyn FnMut(FoundMessages),
+    ) {
+        let longest = match self.kind {
+            Kind::Expression => Duration::MAX,
+            Kind::Alerts { .. } => LONGEST_FOR_ALERTS,
+        };
+        let (mut goes_on, mut is_late, mut since) = (true, false, wall_now());
+        let (mut reported, mut count): (Instant, usize) = (since, 0);
+        let mut is_full = false;
+        while !is_full {
+            let spent = &mut self.spent;
+            let next = self.search.next_while(|_| {
+                *spent += since.elapsed();
+                is_late = *spent >= longest;
+                goes_on = is_wanted();
+                since = wall_now();
+                goes_on && !is_late
+            });
+            match next {
+                None => break,
+                Some(Found::Hit(hit)) => is_full = !self.take(&hit),
+                Some(Found::Unreadable(_) | Found::Damage(_)) => self.unreadable += 1,
+            }
+            if self.found.messages.len() > count && reported.elapsed() >= REPORT_INTERVAL {
+                (reported, count) = (wall_now(), self.found.messages.len());
+                self.found.share = self.search.progress().share;
+                report(self.found.clone());
+            }
+        }
+        if goes_on {
+            self.found.share = self.search.progress().share;
+            self.found.problem = self.problem(is_full, is_late);
+            self.found.has_ended = true;
+            report(self.found.clone());
+        }
+    }
+
+    /// What was found before the search failed.
+    pub(super) fn failed(self, reason: &str) -> FoundMessages {
+        FoundMessages {
+            problem: Some(reason.to_owned()),
             has_ended: true,
-            ..FoundMessages::default()
+            ..self.found
+        }
+    }
+
+    /// Keeps a message; false if there is no room for another one.
+    fn take(&mut self, hit: &Hit) -> bool {
+        let text = hit.matched.text();
+        let mut severity = None;
+        if let Kind::Alerts {
+            severities,
+            last,
+            warnings,
+        } = &mut self.kind
+        {
+            severity = severities.get(hit.matched.expression).copied();
+            let is_same = last.insert(hit.topic, text.clone()).as_ref() == Some(&text);
+            let is_warning = severity == Some(Severity::Warning);
+            if is_same || (is_warning && *warnings == MOST_FOUND / 2) {
+                return true;
+            }
+            *warnings += usize::from(is_warning);
+        }
+        self.found.messages.push(FoundMessage {
+            topic: hit.topic,
+            time: hit.time,
+            severity,
+            text,
         });
-        return true;
+        self.found.messages.len() < MOST_FOUND
     }
-    let until = Some(now() + LONGEST_FOR_ALERTS);
-    let found = FoundMessages::default();
-    run(
-        bag,
-        conditions,
-        found,
-        &severities,
-        until,
-        is_wanted,
-        report,
-    )
-}
 
-/// Whether the search has come to an end.
-fn run(
-    bag: &Bag,
-    conditions: Conditions,
-    mut found: FoundMessages,
-    severities: &[Severity],
-    until: Option<Instant>,
-    mut is_wanted: impl FnMut() -> bool,
-    mut report: impl FnMut(FoundMessages),
-) -> bool {
-    let range = bag.range().unwrap_or(TimeRange::ALL);
-    let mut search = Search::new(bag, conditions, range, Direction::Forward);
-    let (mut goes_on, mut is_late, mut unreadable) = (true, false, 0_u64);
-    let (mut reported, mut count) = (now(), 0);
-    while let Some(next) = search.next_while(|_| {
-        goes_on = is_wanted();
-        is_late = until.is_some_and(|until| now() >= until);
-        goes_on && !is_late
-    }) {
-        match next {
-            Found::Hit(hit) => found.messages.push(message(&hit, severities)),
-            Found::Unreadable(_) | Found::Damage(_) => unreadable += 1,
-        }
-        if found.messages.len() == MOST_FOUND {
-            found.problem = Some(format!("only the first {MOST_FOUND} are kept"));
-            break;
-        }
-        if found.messages.len() > count && now() - reported >= REPORT_INTERVAL {
-            (reported, count) = (now(), found.messages.len());
-            report(found.clone());
+    fn problem(&self, is_full: bool, is_late: bool) -> Option<String> {
+        let percent = self.found.share * 100.0;
+        let s = if self.unreadable == 1 { "" } else { "s" };
+        if is_full {
+            Some(format!("only the first {MOST_FOUND} are kept"))
+        } else if is_late {
+            Some(format!(
+                "only the first {percent:.0} % of the recording were searched"
+            ))
+        } else if self.unreadable > 0 {
+            let count = self.unreadable;
+            Some(format!("{count} message{s} or chunk{s} could not be read"))
+        } else {
+            None
         }
     }
-    if !goes_on {
-        return false;
-    }
-    if is_late {
-        let part = search.progress().share * 100.0;
-        found.problem = Some(format!(
-            "only the first {part:.0} % of the recording was searched"
-        ));
-    } else if unreadable > 0 && found.problem.is_none() {
-        found.problem = Some(format!("{unreadable} messages or chunks could not be read"));
-    }
-    found.has_ended = true;
-    report(found);
-    true
-}
-
-fn message(hit: &Hit, severities: &[Severity]) -> FoundMessage {
-    FoundMessage {
-        topic: hit.topic,
-        time: hit.time,
-        severity: severities.get(hit.matched.expression).copied(),
-        text: hit.matched.text(),
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "reads are reported in wall time")]
-pub(super) fn now() -> Instant {
-    Instant::now()
 }

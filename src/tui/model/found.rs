@@ -27,6 +27,8 @@ pub struct FoundMessages {
     pub expression: String,
     /// The messages, at most ten thousand.
     pub messages: Vec<FoundMessage>,
+    /// The part of the recording that was searched, from 0 to 1.
+    pub share: f64,
     /// Whether the search has ended.
     pub has_ended: bool,
     /// Why not all messages were found, if that is so.

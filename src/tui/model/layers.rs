@@ -6,6 +6,7 @@ use crate::bag::TopicId;
 use crate::decode::MessageAt;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::input::goto::TIMES;
+use crate::tui::watch::pin::WatchedField;
 
 /// The layer over the screen.
 #[derive(Clone, Debug, Default)]
@@ -51,8 +52,8 @@ pub(crate) struct Card {
     pub topic: TopicId,
     /// Its message at or before the playhead, once it has been read.
     pub message: Option<LookupResult>,
-    /// Which of its fields is selected; the last one if there are fewer.
-    pub field: usize,
+    /// The selected field; `None`: the first one.
+    pub field: Option<WatchedField>,
 }
 
 /// The message of a topic at or before a time.
@@ -90,25 +91,27 @@ pub(crate) struct Prompt {
     pub input: Input,
     /// The error in the text.
     pub error: Option<String>,
+    /// The label before the line.
+    pub label: String,
+    /// What is shown again when the line is closed.
+    pub below: Box<Layer>,
 }
 
 impl Prompt {
     pub(crate) fn new(kind: PromptKind, text: &str) -> Self {
-        Self {
-            kind,
-            input: Input::from(text),
-            error: None,
-        }
-    }
-
-    /// The label before the line.
-    pub(crate) const fn label(&self) -> &'static str {
-        match self.kind {
+        let label = match kind {
             PromptKind::GoTo => "go to",
             PromptKind::Filter => "filter",
             PromptKind::MarkName(_) => "name of the mark",
             PromptKind::Find(_) => "find",
             PromptKind::Cut(_) => "write A-B to",
+        };
+        Self {
+            kind,
+            input: Input::from(text),
+            error: None,
+            label: label.to_owned(),
+            below: Box::default(),
         }
     }
 

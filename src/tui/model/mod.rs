@@ -256,7 +256,7 @@ impl Model {
     }
 
     /// Whether all that is played is played again at its end.
-    pub fn is_whole_looped(&self) -> bool {
+    pub(super) fn is_whole_looped(&self) -> bool {
         self.played.at_end == AtEnd::Loop
     }
 

@@ -7,6 +7,7 @@ use super::theme::style::Theme;
 use super::time_format::TimeFormat;
 use super::timeline::axis::Axis;
 use crate::bag::{Topic, TopicId};
+use crate::find::Expression;
 use crate::marks::Mark;
 use crate::player::{Command, LeadMotion, PlayedRange};
 use crate::ros::Qos;
@@ -126,8 +127,8 @@ pub enum Effect {
     RemoveMark(Time<Ros>),
     /// Request the density of this range.
     Outline(TimeRange),
-    /// Search for the messages that satisfy this expression; with an empty one, stop searching.
-    Find(String),
+    /// Search for the messages that satisfy this expression; `None`: search no longer.
+    Find(Option<Expression>),
     /// Redraw the whole screen.
     Redraw,
     /// Suspend the process.

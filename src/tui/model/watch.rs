@@ -3,7 +3,7 @@
 use super::layers::Card;
 use crate::decode::{Decoded, FieldLine, MessageAt, PayloadFormat, ValuePath};
 use crate::time::TimeRange;
-use crate::tui::watch::pin::{Pin, WatchedField};
+use crate::tui::watch::pin::{Pin, SavedPin, WatchedField};
 use crate::tui::watch::series::Series;
 
 /// Values of watched fields that were read.
@@ -21,6 +21,8 @@ pub struct WatchedValues {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Watch {
     pub(crate) pins: Vec<Pin>,
+    /// The saved pins that were taken over at the start.
+    pub(crate) taken: Vec<SavedPin>,
     pub(crate) values: Option<WatchedValues>,
 }
 
@@ -59,11 +61,19 @@ impl Card {
         delay.into_iter().chain(value_fields(decoded)).collect()
     }
 
+    /// Which of its fields is selected; the first one if the selected one is not in the message.
+    pub(crate) fn selected_index(&self, fields: &[CardField]) -> Option<usize> {
+        let at = fields
+            .iter()
+            .position(|it| Some(&it.field) == self.field.as_ref());
+        at.or((!fields.is_empty()).then_some(0))
+    }
+
     /// The selected one.
-    pub(crate) fn selected_field(&self) -> Option<CardField> {
+    pub(crate) fn selected_field(&self) -> Option<WatchedField> {
         let mut fields = self.fields();
-        let last = fields.len().checked_sub(1)?;
-        Some(fields.swap_remove(self.field.min(last)))
+        let at = self.selected_index(&fields)?;
+        Some(fields.swap_remove(at).field)
     }
 }
 
@@ -83,8 +93,10 @@ fn value_fields(decoded: &Decoded) -> Vec<CardField> {
             (parent, true) => format!("{parent}{name}"),
             (parent, false) => format!("{parent}.{name}"),
         };
-        // An array on one line has no single value.
-        let has_value = !value.is_empty() && !value.starts_with('[');
+        // Arrays have no single value: those on one line, and those whose elements follow.
+        let next = decoded.lines.get(at + 1);
+        let is_parent = next.is_some_and(|next| next.depth > *depth);
+        let has_value = !value.is_empty() && !value.starts_with('[') && !is_parent;
         if has_value
             && !name.is_empty()
             && let Ok(path) = path.parse::<ValuePath>()

@@ -42,6 +42,8 @@ impl Terminal {
     /// Sets up the terminal. From here on a panic of the calling thread restores it first.
     pub fn enter(title: &str) -> io::Result<Self> {
         restore_before_panics();
+        // The theme decides about colours.
+        crossterm::style::force_color_output(true);
         let title: String = title
             .chars()
             .filter(|letter| !letter.is_control())

@@ -3,25 +3,30 @@
 use jiff::Timestamp;
 
 use crate::bag::{Direction, TopicId};
-use crate::find::{Conditions, Expression};
+use crate::find::{Conditions, Expression, Severity};
 use crate::time::{Ros, Time};
-use crate::tui::model::Model;
+use crate::tui::input::bindings::Action;
 use crate::tui::model::found::{FoundMessage, FoundMessages};
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::parts::Effect;
+use crate::tui::model::{Model, time_format};
 
 impl Model {
+    /// Asks for a condition on the fields of the topic that is shown.
     pub(super) fn ask_for_condition(&mut self, stamp: Timestamp) {
         if self.facts.is_elsewhere {
-            return self.log_info(
-                "messages cannot be searched for in a player elsewhere",
-                stamp,
-            );
+            let text = "messages cannot be searched for in a player elsewhere";
+            return self.log_info(text, stamp);
         }
         let Layer::Topic(card, _) = &self.layer else {
             return;
         };
-        self.layer = Layer::Prompt(Prompt::new(PromptKind::Find(card.topic), ""));
+        let topic = card.topic;
+        let name = self.topic(topic).map_or("", |topic| &topic.name);
+        let mut prompt = Prompt::new(PromptKind::Find(topic), "");
+        prompt.label = format!("find in {name}");
+        prompt.below = Box::new(std::mem::take(&mut self.layer));
+        self.layer = Layer::Prompt(prompt);
     }
 
     /// Searches for messages of a topic. An empty condition ends the search. The error says what is wrong with the
@@ -34,21 +39,20 @@ impl Model {
     ) -> Result<(), String> {
         if condition.is_empty() {
             self.hits = FoundMessages::default();
-            self.effects.push(Effect::Find(String::new()));
+            self.effects.push(Effect::Find(None));
             return Ok(());
         }
         let name = self.topic(topic).map_or("", |topic| &topic.name);
-        let expression = format!("{name} {condition}");
-        let parsed: Expression = expression
-            .parse()
-            .map_err(|error: crate::find::ExpressionError| error.problem().to_owned())?;
-        Conditions::new(&self.facts.topics, &[parsed]).map_err(|error| error.to_string())?;
+        let expression = Expression::in_topic(name, condition);
+        let expression = expression.map_err(|error| error.problem().to_owned())?;
+        let fits = Conditions::new(&self.facts.topics, std::slice::from_ref(&expression));
+        fits.map_err(|error| error.to_string())?;
         self.hits = FoundMessages {
-            expression: expression.clone(),
+            expression: expression.to_string(),
             ..FoundMessages::default()
         };
         self.log_info(format!("searching for {expression}"), stamp);
-        self.effects.push(Effect::Find(expression));
+        self.effects.push(Effect::Find(Some(expression)));
         Ok(())
     }
 
@@ -59,20 +63,21 @@ impl Model {
         if found.has_ended {
             let hits = found.messages.len();
             let s = if hits == 1 { "" } else { "s" };
+            let first = |action| self.appearance.bindings.keys(action).to_string();
+            let keys = [Action::NextMark, Action::PreviousMark].map(first);
             let text = match hits {
                 0 => "no message found".to_owned(),
-                _ => format!("{hits} message{s} found; n and N go to them"),
+                _ => format!("{hits} message{s} found: {}", keys.join(", ")),
             };
-            let problem = found.problem.as_ref();
-            let problem = problem.map_or_else(String::new, |problem| format!("; {problem}"));
-            self.log_info(text + &problem, stamp);
+            self.log_info(text + &problem(&found), stamp);
         }
         self.hits = found;
     }
 
     pub(super) fn take_alerts(&mut self, found: FoundMessages, stamp: Timestamp) {
-        if let Some(problem) = &found.problem {
-            self.log_info(format!("warnings of nodes: {problem}"), stamp);
+        if found.problem.is_some() {
+            let text = "not all warnings and errors of nodes were found".to_owned();
+            self.log_info(text + &problem(&found), stamp);
         }
         self.alerts = found;
     }
@@ -80,33 +85,71 @@ impl Model {
     /// Goes to the next warning or error, or to the previous one if `by` is negative.
     pub(super) fn go_to_alert(&mut self, by: i8, stamp: Timestamp) {
         let here = self.beyond_playhead(by < 0);
-        let found = beyond(&self.alerts.messages, here, by < 0).cloned();
-        match found {
-            Some(alert) => self.go_to_found(&alert, stamp),
-            None if self.facts.is_elsewhere => {
-                self.log_info("warnings are not looked for in a player elsewhere", stamp);
+        let alerts = &self.alerts;
+        match beyond(&alerts.messages, here, by < 0) {
+            Some(at) => {
+                let (text, time) = (self.found_in_words(alerts, at), alerts.messages[at].time);
+                self.seek(time, stamp);
+                self.log_info(text, stamp);
             }
-            None if !self.alerts.has_ended => self.log_info("still looking for warnings", stamp),
-            None if by < 0 => self.log_info("no earlier warning or error of a node", stamp),
-            None => self.log_info("no later warning or error of a node", stamp),
+            None => {
+                let side = if by < 0 { "earlier" } else { "later" };
+                let text = if self.facts.is_elsewhere {
+                    "warnings are not looked for in a player elsewhere".to_owned()
+                } else if alerts.has_ended {
+                    format!("no {side} warning or error of a node") + &problem(alerts)
+                } else {
+                    "still looking for warnings and errors of nodes".to_owned()
+                };
+                self.log_info(text, stamp);
+            }
         }
     }
 
-    /// The nearest hit before or behind the playhead.
-    pub(super) fn next_hit(&self, is_backwards: bool) -> Option<&FoundMessage> {
+    /// The time of the nearest hit before or behind the playhead, and what it says.
+    pub(super) fn next_hit(&self, is_backwards: bool) -> Option<(Time<Ros>, String)> {
         let here = self.beyond_playhead(is_backwards);
-        beyond(&self.hits.messages, here, is_backwards)
+        let at = beyond(&self.hits.messages, here, is_backwards)?;
+        let text = self.found_in_words(&self.hits, at);
+        Some((self.hits.messages.get(at)?.time, text))
     }
 
-    pub(super) fn go_to_found(&mut self, found: &FoundMessage, stamp: Timestamp) {
-        let name = self.topic(found.topic).map_or("", |topic| &topic.name);
-        let text = format!("{name}: {}", found.text);
-        self.seek(found.time, stamp);
-        self.log_info(text, stamp);
+    /// Why there is no mark and no hit further on.
+    pub(super) fn why_no_mark(&self, is_backwards: bool) -> String {
+        let side = if is_backwards { "earlier" } else { "later" };
+        match &self.hits {
+            hits if hits.expression.is_empty() => format!("no {side} mark"),
+            hits if hits.has_ended => format!("no {side} mark or message found"),
+            hits => {
+                let percent = hits.share * 100.0;
+                format!("no {side} mark or message found yet: {percent:.0} % searched")
+            }
+        }
+    }
+
+    /// `3 of 20, +00:05.000, error: /rosout: …`
+    fn found_in_words(&self, found: &FoundMessages, at: usize) -> String {
+        let count = found.messages.len();
+        let Some(message) = found.messages.get(at) else {
+            return String::new();
+        };
+        let name = self.topic(message.topic).map_or("", |topic| &topic.name);
+        let since = message.time.saturating_since(self.facts.recording.start());
+        let severity = match message.severity {
+            None => "",
+            Some(Severity::Warning) => "warning: ",
+            Some(Severity::Error) => "error: ",
+        };
+        format!(
+            "{} of {count}, +{}, {severity}{name}: {}",
+            at + 1,
+            time_format::span(since),
+            message.text
+        )
     }
 
     /// Where to look from, so that a jump does not end where it began.
-    fn beyond_playhead(&self, is_backwards: bool) -> Time<Ros> {
+    pub(super) fn beyond_playhead(&self, is_backwards: bool) -> Time<Ros> {
         let here = self.playhead();
         if is_backwards {
             here.saturating_sub(self.margin_behind_playhead(Direction::Forward))
@@ -116,12 +159,18 @@ impl Model {
     }
 }
 
-fn beyond(messages: &[FoundMessage], here: Time<Ros>, is_backwards: bool) -> Option<&FoundMessage> {
+fn problem(found: &FoundMessages) -> String {
+    let problem = found.problem.as_ref();
+    problem.map_or_else(String::new, |problem| format!("; {problem}"))
+}
+
+/// The nearest message before or behind a time, by its place.
+fn beyond(messages: &[FoundMessage], here: Time<Ros>, is_backwards: bool) -> Option<usize> {
     if is_backwards {
         let before = messages.partition_point(|found| found.time < here);
-        before.checked_sub(1).and_then(|at| messages.get(at))
+        before.checked_sub(1)
     } else {
         let until = messages.partition_point(|found| found.time <= here);
-        messages.get(until)
+        (until < messages.len()).then_some(until)
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::bag::{Direction, Hole, Silent};
+use crate::bag::{Hole, Silent};
 use crate::tui::model::Model;
 use crate::tui::model::timeline::holes::Holes;
 
@@ -23,12 +23,10 @@ impl Model {
             .all
             .iter()
             .filter(|hole| !has_own || is_of_selected(hole));
-        let here = self.playhead();
+        let here = self.beyond_playhead(by < 0);
         let found = if by < 0 {
-            let here = here.saturating_sub(self.margin_behind_playhead(Direction::Forward));
             holes.rfind(|hole| hole.range.start() < here)
         } else {
-            let here = here.saturating_add(self.margin_behind_playhead(Direction::Reverse));
             holes.find(|hole| hole.range.start() > here)
         };
         match found.copied() {

@@ -5,6 +5,7 @@ pub(super) mod densities;
 pub(super) mod find_keys;
 pub(super) mod hole_keys;
 pub(super) mod pointer;
+pub(super) mod prompt_keys;
 pub(super) mod rate_keys;
 pub(super) mod run_state;
 pub(super) mod topic_keys;
@@ -166,8 +167,8 @@ impl Model {
             Action::Cut => self.ask_for_cut(stamp),
             Action::Mark => self.toggle_mark(stamp),
             Action::NameMark => self.ask_for_mark_name(),
-            Action::NextMark => self.go_to_next_mark(stamp),
-            Action::PreviousMark => self.go_to_previous_mark(stamp),
+            Action::NextMark => self.go_to_mark_or_hit(false, stamp),
+            Action::PreviousMark => self.go_to_mark_or_hit(true, stamp),
             Action::Hole(by) => self.go_to_hole(by, stamp),
             Action::Alert(by) => self.go_to_alert(by, stamp),
             Action::Move(by) => self.move_by(by.into()),
@@ -193,8 +194,11 @@ impl Model {
             Action::Zoom(by) => self.zoom(by, stamp),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
-            Action::CopyCommand | Action::QuitToResume if self.facts.is_elsewhere => {
+            Action::CopyCommand if self.facts.is_elsewhere => {
                 self.log_info("the command line of a player elsewhere is not known", stamp);
+            }
+            Action::QuitToResume if self.facts.is_elsewhere => {
+                self.log_info("only the program that plays remembers its position", stamp);
             }
             Action::CopyCommand => self.effects.push(Effect::CopyCommand),
             Action::QuitToResume => self.effects.push(Effect::QuitToResume),
@@ -275,88 +279,11 @@ impl Model {
             .min(shown.saturating_sub(height));
     }
 
-    fn set_filter(&mut self, text: &str) {
+    pub(super) fn set_filter(&mut self, text: &str) {
         let selected = self.selected_row().map(|row| row.id);
         text.clone_into(&mut self.filter);
         let again = self.shown_rows().position(|row| Some(row.id) == selected);
         self.selected = again.unwrap_or(0);
         self.scroll_to_selection();
-    }
-
-    fn paste(&mut self, text: &str) {
-        if let Layer::Prompt(prompt) = &mut self.layer {
-            prompt.error = None;
-            for typed in text.chars().filter(|typed| !typed.is_control()).take(200) {
-                prompt
-                    .input
-                    .handle(tui_input::InputRequest::InsertChar(typed));
-            }
-            self.filter_as_typed();
-        }
-    }
-
-    fn type_key(&mut self, key: Key, stamp: Timestamp) {
-        use crossterm::event::KeyCode;
-        use tui_input::backend::crossterm::EventHandler;
-
-        let Layer::Prompt(prompt) = &mut self.layer else {
-            return;
-        };
-        let event = key.event();
-        match event.code {
-            KeyCode::Enter => self.submit(stamp),
-            KeyCode::Esc => {
-                if prompt.kind == PromptKind::Filter {
-                    self.set_filter("");
-                }
-                self.layer = Layer::None;
-            }
-            _ => {
-                prompt.error = None;
-                prompt
-                    .input
-                    .handle_event(&crossterm::event::Event::Key(event));
-                self.filter_as_typed();
-            }
-        }
-    }
-
-    fn filter_as_typed(&mut self) {
-        if let Layer::Prompt(prompt) = &self.layer
-            && prompt.kind == PromptKind::Filter
-        {
-            let text = prompt.input.value().to_owned();
-            self.set_filter(&text);
-        }
-    }
-
-    fn submit(&mut self, stamp: Timestamp) {
-        let Layer::Prompt(prompt) = &self.layer else {
-            return;
-        };
-        let text = prompt.input.value().trim().to_owned();
-        match prompt.kind {
-            PromptKind::Filter => {}
-            PromptKind::MarkName(at) => self.set_mark(at, &text, stamp),
-            PromptKind::Find(topic) => {
-                let found = self.find_in(topic, &text, stamp);
-                if let (Err(error), Layer::Prompt(prompt)) = (found, &mut self.layer) {
-                    prompt.error = Some(error);
-                    return;
-                }
-            }
-            PromptKind::Cut(range) => self.cut(range, text),
-            PromptKind::GoTo if text.is_empty() => {}
-            PromptKind::GoTo => match self.parse_target(&text) {
-                Ok(to) => self.seek(to, stamp),
-                Err(error) => {
-                    if let Layer::Prompt(prompt) = &mut self.layer {
-                        prompt.error = Some(error);
-                    }
-                    return;
-                }
-            },
-        }
-        self.layer = Layer::None;
     }
 }

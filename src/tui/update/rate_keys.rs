@@ -13,7 +13,7 @@ const MAX_RATE: i32 = 1_000_000_000;
 
 impl Model {
     /// The pace that was asked for last, or the player's pace.
-    pub fn pace(&self) -> Pace {
+    pub(crate) fn pace(&self) -> Pace {
         let known = self.status.map(|status| status.pace);
         let asked = self.requested_pace.map(|(asked, _)| asked);
         asked.or(known).unwrap_or(Pace::At(Speed::NORMAL))

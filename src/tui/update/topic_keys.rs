@@ -16,7 +16,7 @@ impl Model {
         let card = Card {
             topic: row.id,
             message: None,
-            field: 0,
+            field: None,
         };
         self.layer = Layer::Topic(card, Scroll::default());
     }

@@ -7,7 +7,6 @@ use crate::marks::Mark;
 use crate::player::{Command, State};
 use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::tui::input::goto::{TimeContext, parse_target};
-use crate::tui::model::found::FoundMessage;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::parts::{Effect, Target};
 use crate::tui::model::timeline::ab_loop::AbLoop;
@@ -257,34 +256,27 @@ impl Model {
         self.layer = Layer::Prompt(Prompt::new(PromptKind::MarkName(here), &name));
     }
 
-    /// Goes to the next mark or message found, whichever comes first.
-    pub(crate) fn go_to_next_mark(&mut self, stamp: Timestamp) {
-        let here = self
-            .playhead()
-            .saturating_add(self.margin_behind_playhead(Direction::Reverse));
-        let next = self.reachable_marks().find(|mark| mark.time > here);
-        let next = next.cloned();
-        let hit = self.next_hit(false);
-        let is_nearer = |hit: &&FoundMessage| next.as_ref().is_none_or(|mark| hit.time < mark.time);
-        match hit.filter(is_nearer).cloned() {
-            Some(hit) => self.go_to_found(&hit, stamp),
-            None => self.go_to_mark(next, "no later mark", stamp),
-        }
-    }
-
-    /// Goes to the previous mark or message found, whichever is nearer.
-    pub(crate) fn go_to_previous_mark(&mut self, stamp: Timestamp) {
-        let here = self
-            .playhead()
-            .saturating_sub(self.margin_behind_playhead(Direction::Forward));
-        let previous = self.reachable_marks().rfind(|mark| mark.time < here);
-        let previous = previous.cloned();
-        let hit = self.next_hit(true);
-        let is_nearer =
-            |hit: &&FoundMessage| previous.as_ref().is_none_or(|mark| hit.time > mark.time);
-        match hit.filter(is_nearer).cloned() {
-            Some(hit) => self.go_to_found(&hit, stamp),
-            None => self.go_to_mark(previous, "no earlier mark", stamp),
+    /// Goes to the next mark or message found, whichever comes first; backwards, to the previous one.
+    pub(crate) fn go_to_mark_or_hit(&mut self, is_backwards: bool, stamp: Timestamp) {
+        let here = self.beyond_playhead(is_backwards);
+        let mark = if is_backwards {
+            self.reachable_marks().rfind(|mark| mark.time < here)
+        } else {
+            self.reachable_marks().find(|mark| mark.time > here)
+        };
+        let mark = mark.map(|mark| (mark.time, mark.name.clone()));
+        let hit = self.next_hit(is_backwards);
+        let is_hit_nearer = match (&hit, &mark) {
+            (Some(hit), Some(mark)) => (hit.0 < mark.0) != is_backwards,
+            (hit, _) => hit.is_some(),
+        };
+        let Some((time, text)) = (if is_hit_nearer { hit } else { mark }) else {
+            let text = self.why_no_mark(is_backwards);
+            return self.log_info(text, stamp);
+        };
+        self.seek(time, stamp);
+        if !text.is_empty() {
+            self.log_info(text, stamp);
         }
     }
 
@@ -293,17 +285,6 @@ impl Model {
         let recording = self.facts.recording;
         let marks = self.marks.iter();
         marks.filter(move |mark| recording.contains(mark.time))
-    }
-
-    fn go_to_mark(&mut self, mark: Option<Mark>, none: &str, stamp: Timestamp) {
-        let Some(mark) = mark else {
-            self.log_info(none, stamp);
-            return;
-        };
-        self.seek(mark.time, stamp);
-        if !mark.name.is_empty() {
-            self.log_info(mark.name, stamp);
-        }
     }
 
     /// The time that was typed in the input line.

@@ -8,13 +8,13 @@ use crate::tui::model::layers::Layer;
 use crate::tui::model::parts::TopicRow;
 use crate::tui::model::watch::WatchedValues;
 use crate::tui::watch::pin::{Pin, SavedPin};
-use crate::tui::watch::view_range;
+use crate::tui::watch::view_range::ViewRange;
 
 /// The most fields that are watched.
 const MOST_PINS: usize = 8;
 
 impl Model {
-    /// Watches the saved fields whose topics this recording has.
+    /// Watches the saved fields whose topics are played.
     #[must_use]
     pub fn watching(mut self, saved: &[SavedPin]) -> Self {
         for saved in saved {
@@ -33,41 +33,49 @@ impl Model {
                 if !self.watch.pins.contains(&pin) {
                     self.watch.pins.push(pin);
                 }
+                self.watch.taken.push(saved.clone());
             }
         }
         self
     }
 
-    /// The fields that are watched, as they are saved.
-    pub fn pins_to_save(&self) -> Vec<SavedPin> {
-        let saved = |pin: &Pin| {
-            let topic = self.topic(pin.topic)?;
-            Some(SavedPin::new(&topic.name, topic.type_name(), &pin.field))
-        };
-        self.watch.pins.iter().filter_map(saved).collect()
+    /// What is saved after this run: what was saved before, with the present pins in place of those that were taken
+    /// over.
+    pub fn pins_to_save(&self, before: &[SavedPin]) -> Vec<SavedPin> {
+        let others = before
+            .iter()
+            .filter(|saved| !self.watch.taken.contains(saved));
+        let mut all: Vec<SavedPin> = others.cloned().collect();
+        for pin in &self.watch.pins {
+            let Some(topic) = self.topic(pin.topic) else {
+                continue;
+            };
+            let saved = SavedPin::new(&topic.name, topic.type_name(), &pin.field);
+            if !all.contains(&saved) {
+                all.push(saved);
+            }
+        }
+        all
     }
 
-    /// Whether the recording has a topic to which a saved field belongs.
-    pub fn has_topic_of(&self, saved: &SavedPin) -> bool {
-        let mut topics = self.facts.topics.iter();
-        topics.any(|it| it.name == saved.topic && it.type_name() == saved.type_name)
+    /// The part whose watched values are shown.
+    pub(in crate::tui) fn view_range(&self) -> ViewRange {
+        let around = ViewRange::Around(self.playhead());
+        self.played.ab_loop.map_or(around, ViewRange::Loop)
     }
 
-    /// The range whose watched values are shown.
-    pub(in crate::tui) fn watched_range(&self) -> TimeRange {
-        view_range::shown(self.playhead(), self.played.ab_loop)
-    }
-
-    /// The watched fields and the range to read for them, if something that is shown is not known.
+    /// The pins and the range to read for them, if something that is shown is not known.
     pub fn wanted_values(&self) -> Option<(Vec<Pin>, TimeRange)> {
         let pins = &self.watch.pins;
-        if pins.is_empty() || self.facts.is_elsewhere {
+        let has_room = self.layout().watch.height > 0;
+        if pins.is_empty() || !has_room || self.facts.is_elsewhere {
             return None;
         }
+        let (view, recording) = (self.view_range(), self.facts.recording);
         let known = self.watch.values.as_ref();
         let known = known.filter(|known| known.pins == *pins);
-        let known = known.map(|known| known.range);
-        let range = view_range::wanted(self.watched_range(), known, self.facts.recording)?;
+        let is_known = known.is_some_and(|known| view.is_in(known.range, recording));
+        let range = view.to_read(recording).filter(|_| !is_known)?;
         Some((pins.clone(), range))
     }
 
@@ -86,12 +94,12 @@ impl Model {
         let Layer::Topic(card, _) = &self.layer else {
             return self.log_info("to watch a field, show its topic and select it", stamp);
         };
-        let Some(selected) = card.selected_field() else {
+        let Some(field) = card.selected_field() else {
             return self.log_info("this message has no field that can be watched", stamp);
         };
         let pin = Pin {
             topic: card.topic,
-            field: selected.field,
+            field,
         };
         let name = self.name_of(&pin);
         if let Some(at) = self.watch.pins.iter().position(|known| *known == pin) {
@@ -122,14 +130,17 @@ impl Model {
         let Layer::Topic(card, _) = &mut self.layer else {
             return false;
         };
-        let Some(last) = card.fields().len().checked_sub(1) else {
+        let mut fields = card.fields();
+        let Some(now) = card.selected_index(&fields) else {
             return false;
         };
-        let field = card.field.min(last).saturating_add_signed(by).min(last);
-        std::mem::replace(&mut card.field, field) != field
+        let next = now.saturating_add_signed(by).min(fields.len() - 1);
+        card.field = Some(fields.swap_remove(next).field);
+        next != now
     }
 
-    fn name_of(&self, pin: &Pin) -> String {
+    /// The name of a pin: its topic and its field.
+    pub(in crate::tui) fn name_of(&self, pin: &Pin) -> String {
         let topic = self.rows.iter().find(|row| row.id == pin.topic);
         format!("{} {}", topic.map_or("", |row| &row.name), pin.field)
     }

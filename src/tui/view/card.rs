@@ -23,7 +23,10 @@ pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay
     lines.extend(density_line(model, card, topic.is_latched, width));
     lines.push(Line::default());
     let (message, fields) = message(model, card);
-    let selected = fields.get(card.field).or(fields.last()).copied();
+    let selected = card.selected_index(&card.fields());
+    // A player elsewhere does not tell values over time.
+    let selected = selected.filter(|_| !model.facts.is_elsewhere);
+    let selected = selected.and_then(|at| fields.get(at));
     let focus = selected.map(|line| lines.len() + line);
     lines.extend(message);
     if let Some(line) = focus.and_then(|focus| lines.get_mut(focus)) {

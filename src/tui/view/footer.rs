@@ -67,16 +67,18 @@ fn overlay_hints(model: &Model) -> Vec<(String, &'static str)> {
         if model.rows.iter().any(is_played) {
             hints.push((steps, "previous, next message"));
         }
-        if let Some(selected) = card.selected_field() {
+        let field = card.selected_field();
+        if let Some(field) = field.filter(|_| !model.facts.is_elsewhere) {
             let pin = Pin {
                 topic: card.topic,
-                field: selected.field,
+                field,
             };
             let is_watched = model.watch.pins.contains(&pin);
             hints.push((
                 &[Action::Watch],
                 if is_watched { "unwatch" } else { "watch" },
             ));
+            hints.push((&[Action::Filter], "find"));
         }
     }
     hints.push((&[Action::Move(-1), Action::Move(1)], "move"));
@@ -111,7 +113,7 @@ pub(super) fn draw_prompt(
     for column in place.x..place.right() {
         out[(column, place.y)].reset();
     }
-    let label = format!(" {}: ", prompt.label());
+    let label = format!(" {}: ", prompt.label);
     let (after, _) = out.set_stringn(place.x, place.y, &label, place.width.into(), theme.accent);
     let room = usize::from(place.right() - after);
     let scroll = prompt.input.visual_scroll(room.saturating_sub(1));

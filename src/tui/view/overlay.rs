@@ -124,7 +124,7 @@ fn wrapped<'a>(line: &Line<'a>, hanging_indent: usize, width: usize) -> Vec<Line
     while !rest.is_empty() {
         let lead = if parts.is_empty() { 0 } else { hanging_indent };
         let (part, below) = rest.split_at(fitting(rest, width - lead));
-        parts.push(joined(lead, part));
+        parts.push(joined(lead, part).style(line.style));
         let blanks = below
             .iter()
             .take_while(|(letter, _)| *letter == ' ')

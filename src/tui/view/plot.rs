@@ -1,7 +1,8 @@
-//! The plot of a watched field: its numbers over a range, with the playhead.
+//! The plot of a watched field: its numbers over the part that is shown, with the playhead.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Color;
 use ratatui::symbols::Marker;
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line};
@@ -10,97 +11,143 @@ use super::words;
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::timeline::axis::Axis;
-use crate::tui::watch::series::Series;
+use crate::tui::watch::pin::Pin;
+use crate::tui::watch::series::{Series, WatchedValue};
 
 /// The columns for the highest and the lowest number.
 const NUMBERS: u16 = 10;
-/// Points that are further apart than this many times the usual distance are not connected: there is a hole.
+/// Points that are further apart than this many times the usual distance are not connected.
 const FAR: i64 = 5;
 
-pub(super) fn draw(
-    model: &Model,
-    series: &Series,
-    range: TimeRange,
-    place: Rect,
-    out: &mut Buffer,
-) {
-    let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
+/// A number at a time, and whether it holds until the next one.
+#[derive(Clone, Copy)]
+struct PlotPoint {
+    time: Time<Ros>,
+    number: f64,
+    is_step: bool,
+}
+
+/// The lowest and the highest number; a margin keeps a number that does not change in the middle.
+#[derive(Clone, Copy)]
+struct Limits {
+    lowest: f64,
+    highest: f64,
+    margin: f64,
+}
+
+impl Limits {
+    fn of(points: &[PlotPoint]) -> Option<Self> {
+        let numbers = || points.iter().map(|point| point.number);
+        let (lowest, highest) = (numbers().reduce(f64::min)?, numbers().reduce(f64::max)?);
+        let margin = if lowest < highest {
+            0.0
+        } else {
+            lowest.abs().max(1.0) * 1e-3
+        };
+        Some(Self {
+            lowest,
+            highest,
+            margin,
+        })
+    }
+
+    fn bounds(self) -> [f64; 2] {
+        [self.lowest - self.margin, self.highest + self.margin]
+    }
+}
+
+pub(super) fn draw(model: &Model, pin: &Pin, series: &Series, place: Rect, out: &mut Buffer) {
+    let range = model.view_range().range();
     let plot = Rect {
         x: place.x + NUMBERS + 1,
         width: place.width.saturating_sub(NUMBERS + 2),
         ..place
     };
-    if plot.width < 4 {
+    if plot.width < 4 || plot.height == 0 {
         return;
     }
     draw_playhead(model, range, plot, out);
-    let points: Vec<(Time<Ros>, f64)> = series
-        .points_around(range)
-        .filter_map(|point| Some((point.time, point.value.number()?)))
-        .filter(|(_, number)| number.is_finite())
-        .collect();
-    let within = points
-        .iter()
-        .filter(|(time, _)| (range.start()..=range.stop()).contains(time));
-    let limits = within.fold(None, |limits: Option<(f64, f64)>, (_, number)| {
-        let (lowest, highest) = limits.unwrap_or((*number, *number));
-        Some((lowest.min(*number), highest.max(*number)))
+    let points = series.points_around(range).filter_map(|point| {
+        Some(PlotPoint {
+            time: point.time,
+            number: point.value.number()?,
+            is_step: matches!(
+                point.value,
+                WatchedValue::Integer(_) | WatchedValue::Bool(_)
+            ),
+        })
     });
-    let Some((lowest, highest)) = limits else {
+    let points: Vec<PlotPoint> = points.collect();
+    let Some(limits) = Limits::of(&points) else {
         return;
     };
-    let label = |number: f64| {
-        format!(
-            "{:>width$}",
-            words::number(number),
-            width = usize::from(NUMBERS)
-        )
-    };
-    out.set_stringn(place.x, plot.y, label(highest), NUMBERS.into(), theme.dim);
-    if lowest < highest && plot.height > 1 {
-        let bottom = plot.bottom() - 1;
-        out.set_stringn(place.x, bottom, label(lowest), NUMBERS.into(), theme.dim);
-    }
-    // A line that does not change is in the middle.
-    let margin = if lowest < highest { 0.0 } else { 1.0 };
-    let x = |time: Time<Ros>| time.saturating_since(range.start()).as_secs_f64();
-    let lines = lines(&points, x);
-    if glyphs.is_ascii {
-        draw_ascii(
-            &points,
-            range,
-            (lowest - margin, highest + margin),
-            plot,
+    draw_labels(model, series, limits, (place.x, plot), out);
+    if model.appearance.glyphs.is_ascii {
+        draw_ascii(model, &points, range, limits, plot, out);
+    } else {
+        let holes: Vec<TimeRange> = model.holes_of(pin.topic, range).collect();
+        draw_lines(
             model,
+            &lines(&points, range, &holes),
+            range,
+            limits,
+            plot,
             out,
         );
-        return;
     }
-    let color = theme.usual_density.fg.unwrap_or_default();
+}
+
+/// The highest number in the first row and the lowest in the last; one that does not change in the middle.
+fn draw_labels(
+    model: &Model,
+    series: &Series,
+    limits: Limits,
+    (left, plot): (u16, Rect),
+    out: &mut Buffer,
+) {
+    let style = model.appearance.theme.dim;
+    let mut put = |number: f64, row: u16| {
+        let label = words::label(series, number, NUMBERS.into());
+        let label = format!("{label:>width$}", width = usize::from(NUMBERS));
+        out.set_stringn(left, row, label, NUMBERS.into(), style);
+    };
+    if limits.lowest < limits.highest && plot.height > 1 {
+        put(limits.highest, plot.y);
+        put(limits.lowest, plot.bottom() - 1);
+    } else {
+        put(limits.highest, plot.y + plot.height / 2);
+    }
+}
+
+fn draw_lines(
+    model: &Model,
+    lines: &[Line],
+    range: TimeRange,
+    limits: Limits,
+    plot: Rect,
+    out: &mut Buffer,
+) {
+    let style = model.appearance.theme.usual_density;
     let mut drawn = Buffer::empty(plot);
     Canvas::default()
         .marker(Marker::Braille)
         .x_bounds([0.0, range.duration().as_secs_f64()])
-        .y_bounds([lowest - margin, highest + margin])
-        .paint(|context| {
-            for line in &lines {
-                context.draw(&Line { color, ..*line });
-            }
-        })
+        .y_bounds(limits.bounds())
+        .paint(|context| lines.iter().for_each(|line| context.draw(line)))
         .render(plot, &mut drawn);
     for position in plot.positions() {
         let symbol = drawn[position].symbol();
         if symbol != " " && symbol != "\u{2800}" {
-            let cell = &mut out[position];
-            cell.set_symbol(symbol).set_style(theme.usual_density);
+            out[position].set_symbol(symbol).set_style(style);
         }
     }
 }
 
-/// The lines between points that follow each other; a point that is far from all others is a line of no length.
-fn lines(points: &[(Time<Ros>, f64)], x: impl Fn(Time<Ros>) -> f64) -> Vec<Line> {
-    let gap = |pair: &[(Time<Ros>, f64)]| match pair {
-        [(from, _), (to, _)] => to.saturating_since(*from),
+/// The lines between points that follow each other, and each point as a line of no length. Points are not connected
+/// over a hole, nor if they are far apart.
+fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange]) -> Vec<Line> {
+    let gap = |pair: &[PlotPoint]| match pair {
+        [from, to] => to.time.saturating_since(from.time),
         _ => Duration::ZERO,
     };
     let mut gaps: Vec<Duration> = points.windows(2).map(gap).collect();
@@ -111,17 +158,27 @@ fn lines(points: &[(Time<Ros>, f64)], x: impl Fn(Time<Ros>) -> f64) -> Vec<Line>
             usual.saturating_mul(FAR).max(Duration::from_nanos(1))
         }
     };
+    let x = |time: Time<Ros>| time.saturating_since(range.start()).as_secs_f64();
     let line = |(from, y1): (Time<Ros>, f64), (to, y2): (Time<Ros>, f64)| {
-        Line::new(x(from), y1, x(to), y2, ratatui::style::Color::Reset)
+        Line::new(x(from), y1, x(to), y2, Color::Reset)
     };
-    let connected = points.windows(2).filter(|pair| gap(pair) <= far);
-    let connected = connected.filter_map(|pair| match pair {
-        [from, to] => Some(line(*from, *to)),
-        _ => None,
-    });
-    connected
-        .chain(points.iter().map(|point| line(*point, *point)))
-        .collect()
+    let mut lines = Vec::with_capacity(points.len() * 2);
+    for pair in points.windows(2) {
+        let [from, to] = pair else { continue };
+        let is_in_hole = |hole: &TimeRange| from.time <= hole.start() && hole.stop() <= to.time;
+        if gap(pair) > far || holes.iter().any(is_in_hole) {
+            continue;
+        }
+        if from.is_step {
+            lines.push(line((from.time, from.number), (to.time, from.number)));
+            lines.push(line((to.time, from.number), (to.time, to.number)));
+        } else {
+            lines.push(line((from.time, from.number), (to.time, to.number)));
+        }
+    }
+    let alone = points.iter().map(|point| (point.time, point.number));
+    lines.extend(alone.map(|point| line(point, point)));
+    lines
 }
 
 fn draw_playhead(model: &Model, range: TimeRange, plot: Rect, out: &mut Buffer) {
@@ -141,11 +198,11 @@ fn draw_playhead(model: &Model, range: TimeRange, plot: Rect, out: &mut Buffer) 
 
 /// A `*` in each cell that has a point.
 fn draw_ascii(
-    points: &[(Time<Ros>, f64)],
-    range: TimeRange,
-    (low, high): (f64, f64),
-    plot: Rect,
     model: &Model,
+    points: &[PlotPoint],
+    range: TimeRange,
+    limits: Limits,
+    plot: Rect,
     out: &mut Buffer,
 ) {
     let axis = Axis {
@@ -153,12 +210,13 @@ fn draw_ascii(
         left: plot.x,
         width: plot.width,
     };
+    let [low, high] = limits.bounds();
     let rows = f64::from(plot.height.saturating_sub(1));
-    for (time, number) in points {
-        let Some(column) = axis.column(*time) else {
+    for point in points {
+        let Some(column) = axis.column(point.time) else {
             continue;
         };
-        let share = ((high - number) / (high - low)).clamp(0.0, 1.0);
+        let share = ((high - point.number) / (high - low)).clamp(0.0, 1.0);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -166,7 +224,70 @@ fn draw_ascii(
         )]
         let row = (share * rows).round() as u16;
         let cell = &mut out[(column, plot.y + row)];
-        cell.set_symbol("*")
-            .set_style(model.appearance.theme.usual_density);
+        let style = model.appearance.theme.usual_density;
+        cell.set_symbol("*").set_style(style);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(secs: i64) -> Time<Ros> {
+        Time::from_secs(secs)
+    }
+
+    fn points(of: &[(i64, f64)], is_step: bool) -> Vec<PlotPoint> {
+        let point = |(secs, number): &(i64, f64)| PlotPoint {
+            time: at(*secs),
+            number: *number,
+            is_step,
+        };
+        of.iter().map(point).collect()
+    }
+
+    /// The lines that have a length, as `x1 y1 x2 y2`.
+    fn shown(points: &[PlotPoint], holes: &[TimeRange]) -> Vec<[f64; 4]> {
+        let range = TimeRange::between(at(0), at(100));
+        let lines = lines(points, range, holes).into_iter();
+        let ends = lines.map(|line| [line.x1, line.y1, line.x2, line.y2]);
+        ends.filter(|[x1, y1, x2, y2]| (x1, y1) != (x2, y2))
+            .collect()
+    }
+
+    #[test]
+    fn points_are_connected_unless_there_is_a_hole_between_them() {
+        let some = points(&[(0, 1.0), (1, 2.0), (2, 1.0), (5, 3.0), (6, 3.0)], false);
+        let all = [
+            [0.0, 1.0, 1.0, 2.0],
+            [1.0, 2.0, 2.0, 1.0],
+            [2.0, 1.0, 5.0, 3.0],
+            [5.0, 3.0, 6.0, 3.0],
+        ];
+        assert_eq!(shown(&some, &[]), all);
+        let hole = TimeRange::between(at(2), at(5));
+        assert_eq!(shown(&some, &[hole]), [all[0], all[1], all[3]]);
+        // Six usual distances apart.
+        let far = points(&[(0, 1.0), (1, 1.0), (2, 1.0), (8, 1.0)], false);
+        assert_eq!(shown(&far, &[]).len(), 2);
+    }
+
+    #[test]
+    fn whole_numbers_hold_until_the_next_one() {
+        let steps = points(&[(0, 0.0), (1, 2.0)], true);
+        assert_eq!(
+            shown(&steps, &[]),
+            [[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 2.0]]
+        );
+    }
+
+    #[test]
+    fn a_number_that_does_not_change_is_within_its_limits() {
+        for number in [0.0, 1.0, -5.0, 1.7e18, 1e-12] {
+            let limits = Limits::of(&points(&[(0, number)], false)).unwrap();
+            let [low, high] = limits.bounds();
+            assert!(low < number && number < high, "{number}");
+        }
+        assert!(Limits::of(&[]).is_none());
     }
 }

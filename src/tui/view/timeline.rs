@@ -35,23 +35,23 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     }
 }
 
-/// Points at messages that were found: alerts, the worst in front, then hits in front of these.
+/// The messages that were found: hits, and alerts in front of these, the worst in front.
 fn draw_found(model: &Model, axis: Axis, row: u16, out: &mut Buffer) {
-    let (theme, glyph) = (&model.appearance.theme, model.appearance.glyphs.found);
+    let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
+    for hit in &model.hits.messages {
+        put(axis, row, hit.time, glyphs.hit, theme.mark, out);
+    }
     let alerts = &model.alerts.messages;
     let of = |severity| {
         alerts
             .iter()
             .filter(move |it| it.severity == Some(severity))
     };
-    for (found, style) in [
-        (of(Severity::Warning), theme.warning),
-        (of(Severity::Error), theme.error),
+    for (found, glyph, style) in [
+        (of(Severity::Warning), glyphs.warning, theme.warning),
+        (of(Severity::Error), glyphs.error, theme.error),
     ] {
         found.for_each(|it| put(axis, row, it.time, glyph, style, out));
-    }
-    for hit in &model.hits.messages {
-        put(axis, row, hit.time, glyph, theme.mark, out);
     }
 }
 

@@ -3,13 +3,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
 
 use super::{plot, words};
 use crate::time::TimeRange;
-use crate::tui::model::Model;
-use crate::tui::model::time_format;
-use crate::tui::watch::pin::{Pin, WatchedField};
-use crate::tui::watch::series::{Series, WatchedValue};
+use crate::tui::model::{Model, time_format};
+use crate::tui::watch::pin::Pin;
+use crate::tui::watch::series::{Series, ValueAt, WatchedValue};
+use crate::tui::watch::view_range::ViewRange;
 
 /// The least height of a watched field: its value, and two rows for the plot.
 const LEAST_HEIGHT: u16 = 3;
@@ -21,9 +22,28 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     if place.height < LEAST_HEIGHT || pins.is_empty() {
         return;
     }
-    let range = model.watched_range();
-    for (pin, cell) in pins.iter().zip(cells(pins.len(), place)) {
-        draw_pin(model, pin, range, cell, out);
+    let cells = cells(pins.len(), place);
+    let hidden = pins.len() - cells.len();
+    for (at, (pin, cell)) in pins.iter().zip(&cells).enumerate() {
+        let note = match at {
+            0 => range_in_words(model, hidden),
+            _ => String::new(),
+        };
+        draw_pin(model, pin, &note, *cell, out);
+    }
+}
+
+/// What the plots show, and how many fields have no room.
+fn range_in_words(model: &Model, hidden: usize) -> String {
+    let view = model.view_range();
+    let length = time_format::span(view.range().duration());
+    let range = match view {
+        ViewRange::Loop(_) => format!("A-B, {length}"),
+        ViewRange::Around(_) => length,
+    };
+    match hidden {
+        0 => range,
+        _ => format!("{hidden} more, {range}"),
     }
 }
 
@@ -50,40 +70,34 @@ fn cells(count: usize, place: Rect) -> Vec<Rect> {
     (0..count.min(rows * columns)).map(cell).collect()
 }
 
-fn draw_pin(model: &Model, pin: &Pin, range: TimeRange, place: Rect, out: &mut Buffer) {
+fn draw_pin(model: &Model, pin: &Pin, note: &str, place: Rect, out: &mut Buffer) {
     let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let series = model.watch.series(pin);
-    let row = model.rows.iter().find(|row| row.id == pin.topic);
-    let name = row.map_or("", |row| &row.name);
-    let field = pin.field.to_string();
-    let width = usize::from(place.width.saturating_sub(1));
-    let unit = match pin.field {
-        WatchedField::Delay => " s",
-        WatchedField::Value(_) => "",
-    };
-    let value = value_now(model, series, unit);
-    let room = width.saturating_sub(value.len() + 2);
-    let name = words::fit_ends(name, room.saturating_sub(field.len() + 1), glyphs.dots);
-    let mut at = (place.x + 1, place.y);
-    for (text, style) in [
-        (name.as_str(), theme.dim),
-        (" ", theme.dim),
-        (field.as_str(), theme.title.add_modifier(Modifier::BOLD)),
-        ("  ", theme.dim),
-        (value.as_str(), theme.accent),
-    ] {
-        let left = place.right().saturating_sub(at.0);
-        at = out.set_stringn(at.0, at.1, text, left.into(), style);
-    }
+    let width = usize::from(place.width.saturating_sub(2));
+    let note_width = Span::raw(note).width();
+    let room = width.saturating_sub(note_width + 2);
+    let value = words::fit(&value_now(model, pin, series), room / 2, glyphs.dots);
+    let left = room.saturating_sub(Span::raw(&value).width() + 2);
+    let name = words::fit_ends(&model.name_of(pin), left, glyphs.dots);
+    let title = Line::from(vec![
+        Span::styled(name, theme.title.add_modifier(Modifier::BOLD)),
+        Span::raw("  "),
+        Span::styled(value, theme.accent),
+    ]);
+    out.set_line(place.x + 1, place.y, &title, place.width.saturating_sub(1));
+    let note_width = u16::try_from(note_width).unwrap_or(u16::MAX);
+    let note_at = place.right().saturating_sub(note_width + 1).max(place.x);
+    out.set_stringn(note_at, place.y, note, note_width.into(), theme.dim);
     let below = Rect {
         y: place.y + 1,
         height: place.height - 1,
         ..place
     };
     let Some(series) = series else { return };
+    let range = model.view_range().range();
     let texts = texts(model, series, range, below.height);
     if texts.is_empty() {
-        plot::draw(model, series, range, below, out);
+        plot::draw(model, pin, series, below, out);
     } else {
         for (y, text) in (below.y..below.bottom()).zip(texts) {
             let text = words::fit(&text, width, glyphs.dots);
@@ -93,38 +107,34 @@ fn draw_pin(model: &Model, pin: &Pin, range: TimeRange, place: Rect, out: &mut B
 }
 
 /// The value at the playhead, or why there is none.
-fn value_now(model: &Model, series: Option<&Series>, unit: &str) -> String {
+fn value_now(model: &Model, pin: &Pin, series: Option<&Series>) -> String {
     let Some(series) = series else {
         return "reading".to_owned();
     };
-    let known = series.at(model.playhead());
-    match (known.map(|point| &point.value), &series.problem) {
-        (Some(WatchedValue::Number(number)), _) => {
-            let name = series.name_of(*number);
-            let name = name.map_or_else(String::new, |name| format!(" ({name})"));
-            format!("{}{unit}{name}", words::number(*number))
-        }
-        (Some(WatchedValue::Text(text)), _) => text.clone(),
-        (None, Some(problem)) => problem.clone(),
-        (None, None) => model.appearance.glyphs.dash.to_owned(),
+    match (series.at(model.playhead()), series.problem()) {
+        (ValueAt::Known(point), _) => words::watched(pin, series, &point.value),
+        (_, Some(problem)) => problem.to_owned(),
+        (ValueAt::Unread, None) => "reading".to_owned(),
+        (ValueAt::None, None) => model.appearance.glyphs.dash.to_owned(),
     }
 }
 
 /// The last texts up to the playhead, the newest at the bottom; none if the values are numbers.
 fn texts(model: &Model, series: &Series, range: TimeRange, most: u16) -> Vec<String> {
-    let here = model.playhead();
-    let start = model.facts.recording.start();
-    let points = series.points_around(range);
-    let points = points.filter(|point| point.time <= here);
-    let texts = points.filter_map(|point| match &point.value {
+    let (here, start) = (model.playhead(), model.facts.recording.start());
+    let shown = TimeRange::between(range.start(), here.max(range.start()));
+    let points = series.points_around(shown).rev();
+    let points = points.skip_while(|point| point.time > here);
+    let texts = points.map_while(|point| match &point.value {
         WatchedValue::Text(text) => {
-            let since = time_format::span(point.time.saturating_since(start));
-            Some(format!("+{since}  {text}"))
+            let since = time_format::signed(point.time.saturating_since(start));
+            Some(format!("{since}  {text}"))
         }
-        WatchedValue::Number(_) => None,
+        _ => None,
     });
-    let mut texts: Vec<String> = texts.collect();
-    texts.split_off(texts.len().saturating_sub(most.into()))
+    let mut texts: Vec<String> = texts.take(most.into()).collect();
+    texts.reverse();
+    texts
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@ use ratatui::text::{Line, Span};
 
 use crate::bag::LookUp;
 use crate::player::{Gate, LeadMotion, Pace, State};
-use crate::time::Speed;
+use crate::time::{Duration, Speed};
 use crate::tui::model::Model;
 use crate::tui::model::parts::Followed;
 use crate::tui::model::theme::style::Theme;
+use crate::tui::watch::pin::{Pin, WatchedField};
+use crate::tui::watch::series::{Series, WatchedValue};
 
-/// The state of playback: a glyph, words, and their style.
 /// The style of a number of late messages of `sent`: one in a hundred is a warning.
 pub(super) fn late_style(theme: &Theme, late: u64, sent: u64) -> Style {
     if late.saturating_mul(100) >= sent.max(1) {
@@ -21,6 +22,7 @@ pub(super) fn late_style(theme: &Theme, late: u64, sent: u64) -> Style {
     }
 }
 
+/// The state of playback: a glyph, words, and their style.
 pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
     let (glyphs, theme) = (&model.appearance.glyphs, &model.appearance.theme);
     let is_reverse = model.is_reverse();
@@ -130,6 +132,41 @@ pub(super) fn hertz(hz: f64) -> String {
         format!("{hz:.1}")
     } else {
         format!("{hz:.2}")
+    }
+}
+
+/// A watched value with its unit and, if it has one, its name.
+pub(super) fn watched(pin: &Pin, series: &Series, value: &WatchedValue) -> String {
+    let unit = match pin.field {
+        WatchedField::Delay => " s",
+        WatchedField::Value(_) => "",
+    };
+    match value {
+        WatchedValue::Bool(value) => value.to_string(),
+        WatchedValue::Integer(value) => match series.name_of(*value) {
+            Some(name) => format!("{value} ({name})"),
+            None => value.to_string(),
+        },
+        WatchedValue::Number(value) => number(*value) + unit,
+        WatchedValue::Time(nanos) => Duration::from_nanos(*nanos).to_string(),
+        WatchedValue::Text(text) => text.clone(),
+    }
+}
+
+/// A number beside a plot, in so many columns: its name, if it has one.
+pub(super) fn label(series: &Series, value: f64, width: usize) -> String {
+    let is_whole = value.fract() == 0.0 && value.abs() < 1e15;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+    let name = is_whole.then(|| series.name_of(value as i128)).flatten();
+    let text = match name {
+        Some(name) => name.chars().take(width).collect(),
+        None if is_whole => format!("{value:.0}"),
+        None => number(value),
+    };
+    if text.len() <= width {
+        text
+    } else {
+        format!("{value:.3e}")
     }
 }
 

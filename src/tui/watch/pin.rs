@@ -1,4 +1,4 @@
-//! [`Pin`]: a field of a topic that is watched.
+//! [`Pin`]: a watched field of a topic.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for WatchedField {
     }
 }
 
-/// A field of a topic of the present recording.
+/// A watched field of a topic of the present recording.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pin {
     /// The topic.
@@ -34,7 +34,7 @@ pub struct Pin {
     pub field: WatchedField,
 }
 
-/// A field of any recording that has the topic with this type; as it is saved.
+/// A pin as it is saved: for any recording that has the topic with this type.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SavedPin {
     /// The name of the topic in the recording.
@@ -42,16 +42,26 @@ pub struct SavedPin {
     /// Its type.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// The path of the field; `None` for the delay behind the stamp of the header.
-    pub field: Option<String>,
+    /// What is watched.
+    pub field: SavedField,
+}
+
+/// A [`WatchedField`] as it is saved.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SavedField {
+    /// The path of a field.
+    Value(String),
+    /// The delay behind the stamp of the header.
+    Delay,
 }
 
 impl SavedPin {
     /// What is watched; `None` if its path cannot be read.
     pub fn field(&self) -> Option<WatchedField> {
         match &self.field {
-            None => Some(WatchedField::Delay),
-            Some(path) => path.parse().ok().map(WatchedField::Value),
+            SavedField::Delay => Some(WatchedField::Delay),
+            SavedField::Value(path) => path.parse().ok().map(WatchedField::Value),
         }
     }
 
@@ -61,8 +71,8 @@ impl SavedPin {
             topic: topic.to_owned(),
             type_name: type_name.to_owned(),
             field: match field {
-                WatchedField::Value(path) => Some(path.to_string()),
-                WatchedField::Delay => None,
+                WatchedField::Value(path) => SavedField::Value(path.to_string()),
+                WatchedField::Delay => SavedField::Delay,
             },
         }
     }

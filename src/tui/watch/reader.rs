@@ -1,18 +1,19 @@
 //! [`read`]: reads the values of watched fields over a range.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use super::pin::{Pin, WatchedField};
 use super::series::{Series, WatchedValue};
-use crate::bag::{Bag, Direction, Message, Selection, StartAt};
+use crate::bag::{Bag, Direction, Message, Selection, StartAt, TopicId};
 use crate::decode::{FieldReader, FieldValue, HeaderStamp, value_names};
-use crate::time::{Duration, TimeRange};
+use crate::time::{Ros, Time, TimeRange};
+use crate::tui::pacing::wall_now;
 
 /// How many bytes a read may hold open, besides the chunk that it opens.
 const MAX_OPEN_BYTES: u64 = 16 << 20;
-/// The most messages and the most bytes of payload of one read. Beyond that the values end early, with the reason.
-const MOST_MESSAGES: u64 = 1_000_000;
-const MOST_BYTES: u64 = 2 << 30;
+/// How many messages are read between two questions whether to go on, if no chunk has to be opened.
+const MESSAGES_AT_ONCE: u64 = 4096;
 
 /// How the value of one pin is read from a message.
 enum Access {
@@ -45,7 +46,7 @@ impl Access {
             Self::Field(reader) => {
                 let mut found = None;
                 let mut visit = |_: &[u64], value: FieldValue<'_>| {
-                    found = Some(watched(&value));
+                    found = Some(watched(value));
                     ControlFlow::Break(())
                 };
                 reader
@@ -55,92 +56,170 @@ impl Access {
             }
             Self::Delay(stamp) => Ok(stamp
                 .read(&message.payload)
-                .map(|stamp| seconds(message.log_time.saturating_since(stamp)))),
+                .map(|stamp| message.log_time.saturating_since(stamp).as_secs_f64())
+                .map(WatchedValue::Number)),
             Self::Nothing(_) => Ok(None),
         }
     }
 }
 
-fn seconds(span: Duration) -> WatchedValue {
-    WatchedValue::Number(span.as_secs_f64())
-}
-
-fn watched(value: &FieldValue<'_>) -> WatchedValue {
+fn watched(value: FieldValue<'_>) -> WatchedValue {
     match value {
-        FieldValue::Bool(value) => WatchedValue::Number(f64::from(u8::from(*value))),
-        #[expect(clippy::cast_precision_loss, reason = "it is drawn")]
-        FieldValue::Integer(value) => WatchedValue::Number(*value as f64),
-        FieldValue::Float32(value) => WatchedValue::Number(f64::from(*value)),
-        FieldValue::Float64(value) => WatchedValue::Number(*value),
-        FieldValue::Time(nanos) => seconds(Duration::from_nanos(*nanos)),
-        FieldValue::Text(text) => WatchedValue::text(text),
+        FieldValue::Bool(value) => WatchedValue::Bool(value),
+        FieldValue::Integer(value) => WatchedValue::Integer(value),
+        FieldValue::Float32(value) => WatchedValue::Number(f64::from(value)),
+        FieldValue::Float64(value) => WatchedValue::Number(value),
+        FieldValue::Time(nanos) => WatchedValue::Time(nanos),
+        FieldValue::Text(text) => WatchedValue::text(&text),
     }
 }
 
-/// The values of each pin over a range. `goes_on` is asked before each chunk and now and then between; `false` ends the
-/// read without a result.
+/// The values of each pin over a range, and the last one before it. `goes_on` is asked before each chunk and now and
+/// then between; `false` ends the read without a result. After `deadline` the values end early, with the reason.
 pub(crate) fn read(
     bag: &Bag,
     pins: &[Pin],
-    range: TimeRange,
+    (range, deadline): (TimeRange, Instant),
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Option<Vec<Series>> {
-    let accesses: Vec<Access> = pins.iter().map(|pin| Access::new(bag, pin)).collect();
-    let mut all = vec![Series::new(range); pins.len()];
-    for ((series, access), pin) in all.iter_mut().zip(&accesses).zip(pins) {
-        if let Access::Nothing(reason) = access {
-            series.problem = Some(reason.clone());
-        }
-        if let (WatchedField::Value(path), Some(topic)) =
-            (&pin.field, bag.topics().get(pin.topic.index()))
-        {
+    let accesses = pins.iter().map(|pin| Access::new(bag, pin));
+    let mut reading = Reading {
+        bag,
+        range,
+        all: pins
+            .iter()
+            .zip(accesses)
+            .map(|(pin, access)| WatchedTopic::new(bag, pin, access, range))
+            .collect(),
+        is_wanted: true,
+        is_late: false,
+    };
+    let mut goes_on = || {
+        let (is_wanted, is_late) = (goes_on(), wall_now() >= deadline);
+        (is_wanted, is_late)
+    };
+    reading.before(&mut goes_on);
+    reading.within(&mut goes_on);
+    let series = reading.all.into_iter().map(|it| it.series);
+    reading.is_wanted.then(|| series.collect())
+}
+
+/// A pin while its values are read.
+struct WatchedTopic {
+    topic: TopicId,
+    access: Access,
+    series: Series,
+}
+
+impl WatchedTopic {
+    fn new(bag: &Bag, pin: &Pin, access: Access, range: TimeRange) -> Self {
+        let mut series = match &access {
+            Access::Nothing(reason) => Series::failed(range, reason.clone()),
+            Access::Field(_) | Access::Delay(_) => Series::new(range),
+        };
+        let topic = bag.topics().get(pin.topic.index());
+        if let (WatchedField::Value(path), Some(topic)) = (&pin.field, topic) {
             series.names = value_names(topic, path);
         }
-    }
-    let is_read = |(_, access): &(&Pin, &Access)| !matches!(access, Access::Nothing(_));
-    let topics = pins.iter().zip(&accesses).filter(is_read);
-    let topics = Selection::of(topics.map(|(pin, _)| pin.topic), bag);
-    let cursor = bag.cursor_within(
-        &topics,
-        StartAt::At(range.start()),
-        Direction::Forward,
-        range,
-    );
-    let mut cursor = cursor.holding(MAX_OPEN_BYTES);
-    let (mut messages, mut bytes, mut is_wanted) = (0, 0, true);
-    while let Some(next) = cursor.next_while(|| {
-        is_wanted = goes_on();
-        is_wanted
-    }) {
-        // Playing reports damage.
-        let Ok(message) = next else { continue };
-        messages += 1;
-        bytes += message.payload.len() as u64;
-        let of_topic = pins.iter().zip(&accesses).zip(&mut all);
-        for ((_, access), series) in of_topic.filter(|((pin, _), _)| pin.topic == message.topic) {
-            match access.value(&message) {
-                Ok(Some(value)) => series.push(message.key.time, value),
-                Ok(None) => {}
-                Err(error) => series.problem = Some(error),
-            }
-        }
-        if messages == MOST_MESSAGES || bytes >= MOST_BYTES {
-            for series in &mut all {
-                series.problem = Some("too much to read: the values end early".to_owned());
-            }
-            break;
-        }
-        if messages % 4096 == 0 && !goes_on() {
-            return None;
+        Self {
+            topic: pin.topic,
+            access,
+            series,
         }
     }
-    is_wanted.then_some(all)
+
+    fn is_read(&self) -> bool {
+        !matches!(self.access, Access::Nothing(_))
+    }
+
+    fn take(&mut self, message: &Message) {
+        match self.access.value(message) {
+            Ok(Some(value)) => self.series.push(message.key.time, value),
+            Ok(None) => {}
+            Err(error) => self.series.problem = Some(error),
+        }
+    }
+}
+
+struct Reading<'a> {
+    bag: &'a Bag,
+    range: TimeRange,
+    all: Vec<WatchedTopic>,
+    is_wanted: bool,
+    is_late: bool,
+}
+
+impl Reading<'_> {
+    fn goes_on(&mut self, ask: &mut dyn FnMut() -> (bool, bool)) -> bool {
+        (self.is_wanted, self.is_late) = ask();
+        self.is_wanted && !self.is_late
+    }
+
+    fn topics(&self) -> Vec<TopicId> {
+        let read = self.all.iter().filter(|it| it.is_read());
+        let mut topics: Vec<TopicId> = read.map(|it| it.topic).collect();
+        topics.sort_unstable();
+        topics.dedup();
+        topics
+    }
+
+    /// The last value of each topic before the range: it holds at its start.
+    fn before(&mut self, ask: &mut dyn FnMut() -> (bool, bool)) {
+        for topic in self.topics() {
+            let only = Selection::of([topic], self.bag);
+            let from = StartAt::At(self.range.start());
+            let cursor = self.bag.cursor(&only, from, Direction::Reverse);
+            let mut cursor = cursor.holding(MAX_OPEN_BYTES);
+            while let Some(found) = cursor.next_while(|| self.goes_on(ask)) {
+                // Playing reports damage. Messages at the start come again.
+                if let Ok(message) = found
+                    && message.key.time < self.range.start()
+                {
+                    self.give(&message);
+                    break;
+                }
+            }
+        }
+    }
+
+    fn within(&mut self, ask: &mut dyn FnMut() -> (bool, bool)) {
+        let topics = Selection::of(self.topics(), self.bag);
+        let (range, from) = (self.range, StartAt::At(self.range.start()));
+        let cursor = self
+            .bag
+            .cursor_within(&topics, from, Direction::Forward, range);
+        let mut cursor = cursor.holding(MAX_OPEN_BYTES);
+        let (mut read_to, mut messages): (Time<Ros>, u64) = (range.start(), 0);
+        while let Some(found) = cursor.next_while(|| self.goes_on(ask)) {
+            let Ok(message) = found else { continue };
+            read_to = message.key.time;
+            self.give(&message);
+            messages += 1;
+            if messages.is_multiple_of(MESSAGES_AT_ONCE) && !self.goes_on(ask) {
+                break;
+            }
+        }
+        if self.is_late {
+            for watched in self.all.iter_mut().filter(|it| it.is_read()) {
+                let reason = "reading takes too long: the values end early";
+                watched.series.end_at(read_to, reason);
+            }
+        }
+    }
+
+    fn give(&mut self, message: &Message) {
+        for watched in &mut self.all {
+            if watched.topic == message.topic && watched.is_read() {
+                watched.take(message);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bag::TopicId;
+    use crate::tui::watch::series::ValueAt;
 
     fn demo() -> Bag {
         let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
@@ -155,13 +234,23 @@ mod tests {
         }
     }
 
+    fn later() -> Instant {
+        wall_now() + std::time::Duration::from_secs(3600)
+    }
+
     #[test]
-    fn a_read_that_is_no_longer_wanted_has_no_result() {
+    fn a_read_that_is_no_longer_wanted_has_no_result_and_one_that_takes_too_long_ends_early() {
         let bag = demo();
         let pins = [pin(&bag, "/imu", WatchedField::Delay)];
         let range = bag.range().unwrap();
-        assert_eq!(read(&bag, &pins, range, &mut || false), None);
-        assert!(read(&bag, &pins, range, &mut || true).is_some());
+        assert_eq!(read(&bag, &pins, (range, later()), &mut || false), None);
+        let whole = read(&bag, &pins, (range, later()), &mut || true).unwrap();
+        assert_eq!(whole[0].problem(), None);
+        assert!(matches!(whole[0].at(range.stop()), ValueAt::Known(_)));
+        let cut = read(&bag, &pins, (range, wall_now()), &mut || true).unwrap();
+        let reason = "reading takes too long: the values end early";
+        assert_eq!(cut[0].problem(), Some(reason));
+        assert_eq!(cut[0].at(range.stop()), ValueAt::Unread);
     }
 
     #[test]
@@ -179,13 +268,28 @@ mod tests {
                 field: WatchedField::Delay,
             },
         ];
-        let found = read(&bag, &pins, bag.range().unwrap(), &mut || true).unwrap();
-        assert_eq!(found.len(), 2);
-        assert!(
-            found[0].problem.as_ref().unwrap().contains("`no`"),
-            "{:?}",
-            found[0].problem
-        );
-        assert_eq!(found[1].problem.as_deref(), Some("there is no such topic"));
+        let range = bag.range().unwrap();
+        let found = read(&bag, &pins, (range, later()), &mut || true).unwrap();
+        let problems: Vec<&str> = found.iter().filter_map(Series::problem).collect();
+        assert!(problems[0].contains("`no`"), "{problems:?}");
+        assert_eq!(problems[1], "there is no such topic");
+    }
+
+    #[test]
+    fn the_last_value_before_the_range_holds_at_its_start() {
+        let bag = demo();
+        let pins = [pin(
+            &bag,
+            "/robot_description",
+            WatchedField::Value("data".parse().unwrap()),
+        )];
+        let all = bag.range().unwrap();
+        let middle = Time::from_nanos(i64::midpoint(all.start().as_nanos(), all.stop().as_nanos()));
+        let range = TimeRange::between(middle, all.stop());
+        let found = read(&bag, &pins, (range, later()), &mut || true).unwrap();
+        let ValueAt::Known(point) = found[0].at(middle) else {
+            panic!("{:?}", found[0].at(middle));
+        };
+        assert!(point.time < middle && matches!(point.value, WatchedValue::Text(_)));
     }
 }

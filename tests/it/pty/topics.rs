@@ -427,23 +427,23 @@ fn messages_are_found_and_a_part_is_cut_out() {
     // What nodes reported is found without being asked for.
     session.wait_for("alerts", |frame| frame.has("▴"));
     session.keys("a");
-    session.wait_text("/diagnostics: ");
+    session.wait_text("error: /diagnostics: ");
     session.keys("/imu");
     session.wait_text("topic (1 of 9: imu)");
     session.keys(&format!("{ENTER}{ENTER}"));
     session.wait_text("orientation");
     session.keys("/");
-    session.wait_text(" find: ");
+    session.wait_text(" find in /imu: ");
     session.keys(&format!("angular_velocity.q > 1{ENTER}"));
     session.wait_text("has no field `q`");
     session.keys(ESC);
-    session.wait_text("q quit");
-    session.keys(ENTER);
-    session.wait_text("orientation");
+    session.wait_text("w watch");
     session.keys("/");
-    session.wait_text(" find: ");
+    session.wait_text(" find in /imu: ");
     session.keys(&format!("angular_velocity.z < -0.3{ENTER}"));
-    session.wait_text("messages found; n and N go to them");
+    session.wait_text("w watch");
+    session.keys(ESC);
+    session.wait_text("messages found: n, N");
     session.keys("N");
     session.wait_text("/imu: angular_velocity.z = -0.3");
     // A second later is B.

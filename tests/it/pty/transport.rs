@@ -571,18 +571,17 @@ fn at_the_end_it_holds_until_space_plays_again() {
 
 #[test]
 fn the_command_line_is_copied_and_printed_at_the_end() {
-    let mut session = play_demo(&["--start-paused", "--wire", "null", "--rate", "2"]).run();
+    let args = ["--start-paused", "--wire", "null", "--rate", "2", "--clock"];
+    let mut session = play_demo(&args).run();
     session.wait_text("PAUSED");
     session.keys("[g");
     session.wait_text("go to: ");
     session.keys(&format!("+12.5{ENTER}"));
     session.wait_text("+00:12.500");
     session.keys("y");
-    let frame = session.wait_text("copied: play ");
-    let tail = "--start +12.5s --rate 1.8 --start-paused";
-    let text: String = frame.rows.concat();
-    assert!(text.contains("--start +12.5s"), "{frame}");
-    // The clipboard gets the same, in base 64.
+    session.wait_text("sent to the clipboard of the terminal: play ");
+    let tail = "--clock=40 --begin-at +12.5s --rate 1.8 --start-paused";
+    // The clipboard gets it in base 64.
     let bytes = session.bytes();
     let start = bytes.windows(7).position(|part| part == b"\x1b]52;c;");
     let encoded = &bytes[start.expect("a copy") + 7..];
@@ -634,7 +633,19 @@ fn a_recording_that_was_left_with_capital_q_starts_there_once_more() {
     elsewhere.wait_end();
     let mut again = run(&[]);
     let frame = again.wait_text("+00:10.000");
-    assert!(frame.has("where it was left with Q"), "{frame}");
+    assert!(
+        frame.has("where it was left with quit-to-resume"),
+        "{frame}"
+    );
+    // Played again from the end, it plays all of it.
+    again.keys("$");
+    again.wait_elapsed(span() / MILLI);
+    again.keys(" ");
+    again.wait_text("AT THE END");
+    again.keys(" ");
+    again.wait_for("the start", |frame| {
+        frame.elapsed().is_some_and(|elapsed| elapsed < 5_000)
+    });
     again.keys("q");
     again.wait_end();
     run(&[]).wait_text("+00:00.000");

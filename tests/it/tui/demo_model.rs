@@ -8,8 +8,8 @@ use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
     Action, Appearance, Background, Bindings, ColorDepth, Effect, Event, Facts, Gesture, Glyphs,
-    Lane, LogLine, Model, Mouse, SavedPin, Series, Severity, Size, Subscribers, Theme, ThemeName,
-    TimeFormat, TopicRow, WatchedValue, WatchedValues, draw,
+    Lane, LogLine, Model, Mouse, SavedField, SavedPin, Series, Severity, Size, Subscribers, Theme,
+    ThemeName, TimeFormat, TopicRow, WatchedValue, WatchedValues, draw,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -327,15 +327,21 @@ pub(crate) fn watching(appearance: Appearance) -> Model {
             Some("child_frame_id"),
         ),
     ];
-    let saved = saved.map(|(topic, type_name, field)| SavedPin {
-        topic: topic.to_owned(),
-        type_name: type_name.to_owned(),
-        field: field.map(str::to_owned),
-    });
+    let saved = saved.map(|(topic, type_name, field)| saved_pin(topic, type_name, field));
     let mut model = with_events(appearance).watching(&saved);
     play(&mut model, 12_184, speed(1_000_000));
     answer_watched(&mut model);
     model
+}
+
+/// A saved pin; without a field, the delay.
+pub(crate) fn saved_pin(topic: &str, type_name: &str, field: Option<&str>) -> SavedPin {
+    let value = |path: &str| SavedField::Value(path.to_owned());
+    SavedPin {
+        topic: topic.to_owned(),
+        type_name: type_name.to_owned(),
+        field: field.map_or(SavedField::Delay, value),
+    }
 }
 
 /// Answers the request for watched values, if there is one: a swinging number, delays with a hole from 14 s to 15 s,

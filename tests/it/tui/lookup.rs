@@ -7,7 +7,7 @@ use bagplay::bag::{Bag, Direction, Selection, StartAt, TopicId};
 use bagplay::decode::{FieldReader, MessageAt};
 use bagplay::find::{Conditions, Found, Search};
 use bagplay::tui::{
-    Event, FoundMessages, Lane, Lookup, LookupResult, Pin, WatchedField, WatchedValue,
+    Event, FoundMessages, Lane, Lookup, LookupResult, Pin, ValueAt, WatchedField, WatchedValue,
 };
 use crossbeam_channel::{Receiver, bounded};
 
@@ -119,7 +119,10 @@ fn watched_values_are_those_of_the_messages() {
     let last: Vec<Option<WatchedValue>> = found
         .series
         .iter()
-        .map(|series| series.at(range.stop()).map(|point| point.value.clone()))
+        .map(|series| match series.at(range.stop()) {
+            ValueAt::Known(point) => Some(point.value.clone()),
+            ValueAt::None | ValueAt::Unread => None,
+        })
         .collect();
     let imu = Selection::of([named("/imu")], &bag);
     let mut back = bag.cursor(&imu, StartAt::At(range.stop()), Direction::Reverse);
@@ -149,7 +152,11 @@ fn watched_values_are_those_of_the_messages() {
         "{last:?}"
     );
     assert_eq!(last[3..], [None, None]);
-    let problems: Vec<bool> = found.series.iter().map(|it| it.problem.is_some()).collect();
+    let problems: Vec<bool> = found
+        .series
+        .iter()
+        .map(|it| it.problem().is_some())
+        .collect();
     assert_eq!(problems, [false, false, false, true, true]);
 }
 
@@ -167,7 +174,7 @@ fn whole_hits(events: &Receiver<Event>) -> FoundMessages {
 fn messages_are_found_by_an_expression() {
     let (bag, lookup, events) = lookup();
     let expression = "/imu angular_velocity.z > 0";
-    lookup.find(expression.to_owned());
+    lookup.find(Some(expression.parse().unwrap()));
     let found = whole_hits(&events);
     assert_eq!(
         (found.expression.as_str(), found.problem),
@@ -193,6 +200,56 @@ fn warnings_of_nodes_are_found() {
     let found = whole_hits(&events);
     assert!(!found.messages.is_empty());
     assert!(found.messages.iter().all(|it| it.severity.is_some()));
+}
+
+#[test]
+fn what_takes_less_time_is_answered_while_a_search_goes_on() {
+    let (bag, lookup, events) = lookup();
+    let range = bag.range().unwrap();
+    // All of these at once; the search is for every message.
+    lookup.alerts();
+    lookup.holes();
+    lookup.find(Some("/imu angular_velocity.z > -100".parse().unwrap()));
+    lookup.outline(range);
+    lookup.find_message(TopicId(0), range.stop());
+    let (mut seen, mut hits) = (Vec::new(), 0);
+    while seen.len() < 5 {
+        let kind = match events.recv_timeout(PATIENCE).unwrap() {
+            Event::Lookup(_) => "message",
+            Event::Lane(lane) if lane.is_whole => "density",
+            Event::Hits(found) if found.has_ended => {
+                hits = found.messages.len();
+                "hits"
+            }
+            Event::Holes(_) => "holes",
+            Event::Alerts(found) if found.has_ended => "alerts",
+            _ => continue,
+        };
+        seen.push(kind);
+    }
+    let place = |kind: &str| seen.iter().position(|it| *it == kind).unwrap();
+    assert!(
+        place("message") < place("hits") && place("density") < place("hits"),
+        "{seen:?}"
+    );
+    assert!(
+        place("hits") < place("holes") && place("holes") < place("alerts"),
+        "{seen:?}"
+    );
+    assert_eq!(hits, 5200);
+    // A search that is no longer wanted has no result.
+    lookup.find(Some("/imu angular_velocity.z > -100".parse().unwrap()));
+    lookup.find(None);
+    lookup.find_message(TopicId(0), range.stop());
+    assert!(matches!(
+        events.recv_timeout(PATIENCE).unwrap(),
+        Event::Lookup(_)
+    ));
+    drop(lookup);
+    let last = events
+        .iter()
+        .find(|event| matches!(event, Event::Hits(found) if found.has_ended));
+    assert_eq!(last, None);
 }
 
 #[test]

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use bagplay::bag::{LookUp, Outline, TopicId, TopicOutline};
+use bagplay::bag::{LookUp, Outline, Schema, TopicId, TopicOutline};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::find::Severity;
 use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Ros, Speed, Time, TimeRange};
 use bagplay::tui::{
     Action, Appearance, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
-    FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedPin, Size,
-    WatchedValues,
+    FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedField, SavedPin,
+    Size, WatchedValues,
 };
 
 use super::demo_model::*;
@@ -188,7 +188,8 @@ fn effects(model: &mut Model) -> String {
         Effect::AddMark(mark) => format!("mark {}: {}", millis(mark.time), mark.name),
         Effect::RemoveMark(time) => format!("unmark {}", millis(time)),
         Effect::Outline(range) => format!("outline {}", span(range)),
-        Effect::Find(expression) => format!("find {expression}"),
+        Effect::Find(None) => "find nothing".to_owned(),
+        Effect::Find(Some(expression)) => format!("find {expression}"),
         Effect::Redraw => "redraw".to_owned(),
         Effect::Suspend => "suspend".to_owned(),
         Effect::Cut(CutRequest { range, topics, out }) => {
@@ -313,8 +314,8 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("name-mark", "", "", " name of the mark: "),
     ("next-hole", "", "still reading the index", ""),
     ("previous-hole", "", "still reading the index", ""),
-    ("next-alert", "", "still looking for warnings", ""),
-    ("previous-alert", "", "still looking for warnings", ""),
+    ("next-alert", "", "still looking for warnings and errors of nodes", ""),
+    ("previous-alert", "", "still looking for warnings and errors of nodes", ""),
     ("next-mark", "seek 27.000", "", ""),
     ("previous-mark", "seek 9.500", "pedestrian", ""),
     ("up", "", "", "›○ /camera/front/camera_info"),
@@ -1551,8 +1552,11 @@ fn found(topic: TopicId, lines: Vec<FieldLine>, format: PayloadFormat) -> Event 
 }
 
 fn watched(model: &Model) -> Vec<String> {
-    let name = |pin: SavedPin| pin.field.unwrap_or("delay".to_owned());
-    model.pins_to_save().into_iter().map(name).collect()
+    let name = |pin: SavedPin| match pin.field {
+        SavedField::Value(path) => path,
+        SavedField::Delay => "delay".to_owned(),
+    };
+    model.pins_to_save(&[]).into_iter().map(name).collect()
 }
 
 #[test]
@@ -1623,51 +1627,79 @@ fn only_some_fields_are_watched_at_once() {
 #[test]
 fn values_are_read_around_the_playhead_or_from_a_to_b() {
     let mut model = watching(appearance());
+    model.handle(Event::Resized(size(120, 40)), stamp(0));
     set_state(&mut model, State::Paused, 12_184);
     let wanted = |model: &Model| model.wanted_values().map(|(_, range)| range);
     assert_eq!(wanted(&model), None);
     set_state(&mut model, State::Paused, 40_000);
     let range = TimeRange::between(at(25_000), at(55_000));
     assert_eq!(wanted(&model), Some(range));
-    answer_watched(&mut model);
-    assert_eq!(wanted(&model), None);
-    // A loop counts.
-    press(&mut model, "l");
-    set_state(&mut model, State::Paused, 42_000);
-    press(&mut model, "l");
-    assert_eq!(wanted(&model), None);
     // An answer for other fields is not shown.
-    let mut other = WatchedValues {
+    let other = WatchedValues {
         pins: Vec::new(),
         range,
         series: Vec::new(),
     };
-    model.handle(Event::Watched(other.clone()), stamp(0));
-    assert_eq!(wanted(&model), None);
-    press(&mut model, "W");
-    other.pins.clear();
     model.handle(Event::Watched(other), stamp(0));
+    assert_eq!(wanted(&model), Some(range));
+    answer_watched(&mut model);
+    assert_eq!(wanted(&model), None);
+    // A loop is read by itself: a short one in more detail, a long one although the playhead is in a part that is known.
+    for (a, b) in [(40_000, 42_000), (10_000, 58_000)] {
+        set_state(&mut model, State::Paused, a);
+        press(&mut model, "l");
+        set_state(&mut model, State::Paused, b);
+        press(&mut model, "l");
+        assert_eq!(wanted(&model), Some(TimeRange::between(at(a), at(b))));
+        answer_watched(&mut model);
+        assert_eq!(wanted(&model), None);
+        press(&mut model, "l");
+    }
+    // What was read for the long loop has too little detail.
+    set_state(&mut model, State::Paused, 40_000);
+    assert_eq!(wanted(&model), Some(range));
+    // Where there is no room, nothing is read.
+    model.handle(Event::Resized(size(40, 8)), stamp(0));
+    assert_eq!(wanted(&model), None);
+    model.handle(Event::Resized(size(120, 40)), stamp(0));
+    press(&mut model, "W");
     assert_eq!(wanted(&model), None);
 }
 
 #[test]
 fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
-    let saved = |topic: &str, type_name: &str, field: Option<&str>| SavedPin {
-        topic: topic.to_owned(),
-        type_name: type_name.to_owned(),
-        field: field.map(str::to_owned),
-    };
     let imu = "sensor_msgs/msg/Imu";
-    let model = fresh(appearance()).watching(&[
-        saved("/imu/data", imu, None),
-        saved("/imu/data", imu, None),
-        saved("/imu/data", "other_msgs/msg/Imu", None),
-        saved("/other", imu, None),
-        saved("/imu/data", imu, Some("no path")),
-    ]);
-    assert_eq!(model.pins_to_save(), [saved("/imu/data", imu, None)]);
-    assert!(model.has_topic_of(&saved("/imu/data", imu, Some("x"))));
-    assert!(!model.has_topic_of(&saved("/other", imu, None)));
+    let (delay, odd) = (
+        saved_pin("/imu/data", imu, None),
+        saved_pin("/imu/data", imu, Some("no path")),
+    );
+    let other = saved_pin("/imu/data", "other_msgs/msg/Imu", None);
+    let absent = saved_pin("/other", imu, None);
+    let saved = [
+        delay.clone(),
+        delay.clone(),
+        other.clone(),
+        absent.clone(),
+        odd.clone(),
+    ];
+    let mut model = fresh(appearance()).watching(&saved);
+    assert_eq!(model.pins_to_save(&[]), [delay.clone()]);
+    // What does not belong to this recording, or cannot be read, stays saved.
+    let kept = [other, absent, odd];
+    assert_eq!(model.pins_to_save(&saved), [&kept[..], &[delay]].concat());
+    press(&mut model, "W");
+    assert_eq!(model.pins_to_save(&saved), kept);
+}
+
+#[test]
+fn pins_for_which_there_is_no_room_stay_saved() {
+    let imu = "sensor_msgs/msg/Imu";
+    let pin = |at: i32| saved_pin("/imu/data", imu, Some(&format!("f{at}")));
+    let saved: Vec<SavedPin> = (0..10).map(pin).collect();
+    let model = fresh(appearance()).watching(&saved);
+    assert_eq!(watched(&model).len(), 8);
+    let after = model.pins_to_save(&saved);
+    assert!(saved.iter().all(|pin| after.contains(pin)), "{after:?}");
 }
 
 fn found_at(millis: i64, severity: Option<Severity>) -> FoundMessage {
@@ -1691,11 +1723,20 @@ fn warnings_of_nodes_are_gone_to_and_shown_under_the_bar() {
         ..FoundMessages::default()
     };
     model.handle(Event::Alerts(alerts), stamp(0));
-    assert_eq!(picture(&model, size(80, 24)).matches('▴').count(), 2);
+    assert_eq!(picture(&model, size(80, 24)).matches('▴').count(), 1);
+    assert_eq!(picture(&model, size(80, 24)).matches('▵').count(), 1);
     for (keys, effects, says) in [
-        ("a", "seek 30.000", "/diagnostics: at 30000"),
+        (
+            "a",
+            "seek 30.000",
+            "2 of 2, +00:30.000, error: /diagnostics: at 30000",
+        ),
         ("a", "", "no later warning or error of a node"),
-        ("A", "seek 5.000", "/diagnostics: at 5000"),
+        (
+            "A",
+            "seek 5.000",
+            "1 of 2, +00:05.000, warning: /diagnostics: at 5000",
+        ),
         ("A", "", "no earlier warning or error of a node"),
     ] {
         assert_eq!(effects_of(&mut model, keys), effects, "{keys}");
@@ -1703,45 +1744,66 @@ fn warnings_of_nodes_are_gone_to_and_shown_under_the_bar() {
     }
 }
 
+/// A paused model whose third topic has the definition of a level.
+fn with_levels() -> Model {
+    let mut facts = facts();
+    facts.topics[2].encoding = "cdr".to_owned();
+    facts.topics[2].schema = Some(Schema {
+        name: "p/msg/Levels".to_owned(),
+        encoding: "ros2msg".to_owned(),
+        data: "byte WARN=1\nbyte level\n".into(),
+    });
+    let mut model = Model::new(facts, appearance(), rows(), marks(), size(120, 40));
+    set_state(&mut model, State::Paused, 12_184);
+    model
+}
+
 #[test]
 fn messages_are_searched_for_in_a_topic_and_gone_to_like_marks() {
-    let mut model = paused();
+    let mut model = with_levels();
     press(&mut model, "down down enter");
+    effects(&mut model);
     assert_eq!(effects_of(&mut model, "/"), "");
-    assert!(is_shown(&model, " find: "));
+    assert!(is_shown(&model, " find in /diagnostics: "));
     // What is wrong is said at once.
-    type_text(&mut model, "level >");
-    assert_eq!(effects_of(&mut model, "enter"), "");
-    assert!(
-        is_shown(&model, "expected"),
-        "{}",
-        picture(&model, size(120, 40))
+    for (condition, says) in [
+        ("level >", "expected"),
+        ("speed > 1", "has no field `speed`"),
+    ] {
+        type_text(&mut model, condition);
+        assert_eq!(effects_of(&mut model, "enter"), "");
+        assert!(is_shown(&model, says), "{}", picture(&model, size(120, 40)));
+        // The topic is shown again.
+        press(&mut model, "esc");
+        assert!(is_shown(&model, "recorded QoS"));
+        press(&mut model, "/");
+    }
+    type_text(&mut model, "level >= WARN");
+    let expression = "/diagnostics level >= WARN";
+    assert_eq!(
+        effects_of(&mut model, "enter"),
+        format!("find {expression}")
     );
+    assert!(is_shown(&model, "recorded QoS"));
     press(&mut model, "esc");
-    // The model's topics have no definitions.
-    press(&mut model, "enter /");
-    type_text(&mut model, "level > 1");
-    assert_eq!(effects_of(&mut model, "enter"), "");
-    assert!(
-        is_shown(&model, "definition"),
-        "{}",
-        picture(&model, size(120, 40))
+    assert_eq!(effects_of(&mut model, "N N"), "seek 9.500");
+    assert_eq!(
+        last_log_line(&model),
+        "no earlier mark or message found yet: 0 % searched"
     );
-    press(&mut model, "esc");
+    set_state(&mut model, State::Paused, 12_184);
     let hits = |expression: &str| FoundMessages {
         expression: expression.to_owned(),
         messages: vec![found_at(20_000, None), found_at(28_000, None)],
+        share: 1.0,
         has_ended: true,
         problem: None,
     };
     // An answer to another search is not taken.
     model.handle(Event::Hits(hits("/other x > 1")), stamp(0));
     assert_eq!(effects_of(&mut model, "n"), "seek 27.000");
-    model.handle(Event::Hits(hits("")), stamp(0));
-    assert_eq!(
-        last_log_line(&model),
-        "2 messages found; n and N go to them"
-    );
+    model.handle(Event::Hits(hits(expression)), stamp(0));
+    assert_eq!(last_log_line(&model), "2 messages found: n, N");
     for (keys, effects) in [
         ("n", "seek 28.000"),
         ("n", "seek 48.250"),
@@ -1754,7 +1816,8 @@ fn messages_are_searched_for_in_a_topic_and_gone_to_like_marks() {
     }
     // An empty condition ends the search.
     press(&mut model, "enter /");
-    assert_eq!(effects_of(&mut model, "enter"), "find ");
+    assert_eq!(effects_of(&mut model, "enter"), "find nothing");
+    press(&mut model, "esc");
     assert_eq!(effects_of(&mut model, "n"), "seek 27.000");
 }
 

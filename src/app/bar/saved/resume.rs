@@ -2,7 +2,8 @@
 
 use bagplay::bag::Bag;
 use bagplay::cli::{PlayArgs, RunState, command_line};
-use bagplay::time::{Duration, Ros, Time};
+use bagplay::player::Pace;
+use bagplay::time::{Ros, Time};
 use bagplay::tui::{Event, LogLine, Model, Severity};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,73 +16,91 @@ const MOST: usize = 200;
 
 /// Where a recording was left.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-struct Left {
-    /// The files of the recording.
-    recording: Vec<String>,
-    /// In nanoseconds from its start.
-    position: i64,
+struct SavedPosition {
+    recording: RecordingKey,
+    /// In nanoseconds since 1970.
+    time: i64,
 }
 
-impl Left {
-    fn is_of(&self, bag: &Bag) -> bool {
-        let files = bag.files().iter().map(|file| &file.identity);
-        files.eq(&self.recording)
+/// Tells a recording from others, and from itself after it was recorded anew.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct RecordingKey {
+    /// The identity and the length of each file, in any order.
+    files: Vec<(String, u64)>,
+    /// The first and the last time, in nanoseconds since 1970.
+    range: (i64, i64),
+}
+
+impl RecordingKey {
+    fn of(bag: &Bag) -> Option<Self> {
+        let range = bag.range()?;
+        let files = bag.files().iter();
+        let mut files: Vec<_> = files
+            .map(|file| (file.identity.clone(), file.bytes))
+            .collect();
+        files.sort_unstable();
+        Some(Self {
+            files,
+            range: (range.start().as_nanos(), range.stop().as_nanos()),
+        })
     }
 }
 
-/// The command line that plays on from what the screen shows.
-pub(crate) fn command(model: &Model) -> String {
-    let start = model.recording().start();
-    let since_start = |time: Time<Ros>| time.saturating_since(start);
-    let loop_ends =
-        |ends: bagplay::time::TimeRange| (since_start(ends.start()), since_start(ends.stop()));
+/// The command line that plays on from what the screen shows; `None` before the start and at the end.
+pub(crate) fn command(model: &Model) -> Option<String> {
+    let state = model.run_state()?;
     let state = RunState {
-        position: since_start(model.playhead()),
-        pace: model.pace(),
-        is_paused: model.is_paused(),
-        ab_loop: model.played().ab_loop.map(loop_ends),
-        is_loop: model.is_whole_looped(),
-        muted: model.muted_topics(),
+        recording: state.recording,
+        played: state.played,
+        position: state.position,
+        pace: state.pace,
+        is_paused: state.is_paused,
+        muted: state.muted,
     };
-    command_line(std::env::args_os(), &state)
+    Some(command_line(std::env::args_os(), &state))
 }
 
-/// Where `Q` left this recording, unless flags say where to start. It is forgotten.
-pub(crate) fn take_position(args: &PlayArgs, bag: &Bag) -> Option<Time<Ros>> {
+/// Where `Q` left this recording, unless flags say where to begin, or all of it is to be played.
+pub(crate) fn position(args: &PlayArgs, bag: &Bag) -> Option<Time<Ros>> {
     let time = &args.time;
-    let says_start = time.start.is_some() || time.start_offset.is_some();
-    if says_start || time.loop_range.is_some() || args.follow.follow.is_some() {
+    let says_where = time.start.is_some() || time.start_offset.is_some() || time.begin_at.is_some();
+    let is_checked = time.rate == Some(Pace::Max);
+    if says_where || is_checked || time.loop_range.is_some() || args.follow.follow.is_some() {
         return None;
     }
-    let mut found = None;
-    state_file::update(FILE, |all: &mut Vec<Left>| {
-        let at = all.iter().position(|left| left.is_of(bag));
-        found = at.map(|at| all.remove(at));
-    });
-    let range = bag.range()?;
-    let position = Duration::from_nanos(found?.position);
-    let time = range.start().saturating_add(position);
-    (range.start() < time && time < range.stop()).then_some(time)
+    let key = RecordingKey::of(bag)?;
+    let all: Vec<SavedPosition> = state_file::load(FILE);
+    let saved = all.iter().find(|saved| saved.recording == key)?;
+    Some(Time::from_nanos(saved.time))
 }
 
-/// Says on the screen where playing starts, from the start of the recording.
-pub(crate) fn event(position: Duration) -> Event {
+/// Says on the screen where playing begins, and forgets that position.
+pub(crate) fn begun(bag: &Bag, position: Time<Ros>) -> Event {
+    set(bag, None);
+    let start = bag.range().map_or(position, |range| range.start());
+    let since = position.saturating_since(start);
     Event::Log(LogLine {
         at: Timestamp::now(),
         severity: Severity::Info,
-        text: format!("starts at +{position}, where it was left with Q"),
+        text: format!("begins at +{since}, where it was left with quit-to-resume"),
     })
 }
 
-/// Remembers a position of the recording, from its start.
-pub(crate) fn remember(bag: &Bag, position: Duration) {
-    state_file::update(FILE, |all: &mut Vec<Left>| {
-        all.retain(|left| !left.is_of(bag));
-        let files = bag.files().iter().map(|file| file.identity.clone());
-        all.push(Left {
-            recording: files.collect(),
-            position: position.as_nanos(),
-        });
+/// Remembers a position of the recording.
+pub(crate) fn remember(bag: &Bag, position: Time<Ros>) {
+    set(bag, Some(position));
+}
+
+fn set(bag: &Bag, position: Option<Time<Ros>>) {
+    let Some(recording) = RecordingKey::of(bag) else {
+        return;
+    };
+    state_file::update(FILE, |all: &mut Vec<SavedPosition>| {
+        all.retain(|saved| saved.recording != recording);
+        all.extend(position.map(|position| SavedPosition {
+            recording,
+            time: position.as_nanos(),
+        }));
         all.drain(..all.len().saturating_sub(MOST));
     });
 }

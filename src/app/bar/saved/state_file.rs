@@ -50,7 +50,7 @@ where
 }
 
 fn warn(path: &Path, error: &io::Error) {
-    tracing::warn!("{}: {error}", Foreign::path(path));
+    tracing::warn!("{}: {error}; hint: delete this file", Foreign::path(path));
 }
 
 fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {

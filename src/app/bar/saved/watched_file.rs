@@ -16,8 +16,7 @@ pub(crate) fn load() -> Vec<SavedPin> {
 /// Saves what the model watches, and keeps what was saved for other recordings.
 pub(crate) fn save(model: &Model) {
     state_file::update(FILE, |saved: &mut Vec<SavedPin>| {
-        saved.retain(|pin| !model.has_topic_of(pin));
-        saved.extend(model.pins_to_save());
+        *saved = model.pins_to_save(saved);
         saved.drain(..saved.len().saturating_sub(MOST));
     });
 }

@@ -329,6 +329,7 @@ pub const FLAG_KEYS: &[Key] = &[
 /// run without a person, and the other flags of `ros2 bag play` have a form of their own here.
 pub const NOT_KEYS: &[&str] = &[
     "ascii",
+    "begin-at",
     "color",
     "disable-keyboard-controls",
     "disable-loan-message",

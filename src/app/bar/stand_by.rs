@@ -1,0 +1,56 @@
+//! [`stand_by`]: stops the process with its terminal restored, and takes the terminal again.
+
+use std::time::Duration;
+
+use bagplay::tui;
+use bagplay::tui::Screen;
+
+use super::host::{Host, SOON};
+use crate::app::signals::{Job, Jobs, PendingStop};
+
+/// How long a stop waits for the shell's SIGCONT, which may already be on its way.
+const A_MOMENT: Duration = Duration::from_millis(100);
+
+/// Stops the process if a shell asks for it, and takes the terminal again once the process is continued in the
+/// foreground. In the background it stops again, unless a signal ends it; then it ends without touching the terminal,
+/// which belongs to another job.
+pub(super) fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
+    let is_asked = job == Job::Stop && jobs.is_to_stop();
+    if is_asked && tui::has_shell() {
+        screen.restore_terminal();
+        // The parent stops as well. By now the shell may have taken the terminal and given it back. A SIGCONT from
+        // before the request is seen within [`A_MOMENT`]; a later one cancels the request.
+        let is_late = !tui::is_in_foreground();
+        let stop = PendingStop::request();
+        let _ = jobs.told.recv_timeout(A_MOMENT);
+        if jobs.is_to_stop() && !(is_late && tui::is_in_foreground()) {
+            stop.carry_out();
+        } else {
+            stop.cancel();
+        }
+    } else if is_asked {
+        tracing::info!("not stopped: there is no shell that could continue it");
+    }
+    loop {
+        if tui::may_use_terminal() {
+            break screen.reenter_terminal();
+        }
+        if host.is_ending() {
+            break;
+        }
+        // A shell that ends a stopped job sends the ending signal before SIGCONT.
+        if let Ok(exit) = host.signals().recv_timeout(SOON) {
+            break host.interrupt(exit);
+        }
+        let stop = PendingStop::request();
+        if tui::may_use_terminal() {
+            stop.cancel();
+        } else {
+            stop.carry_out();
+        }
+    }
+    // Requests that arrived while the process was stopped are obsolete, unless the last one was to stop again.
+    if !jobs.is_to_stop() {
+        jobs.told.try_iter().for_each(drop);
+    }
+}

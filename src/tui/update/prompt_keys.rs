@@ -1,0 +1,84 @@
+//! Typing in an input line, and what becomes of the text.
+
+use jiff::Timestamp;
+
+use crate::tui::input::key::Key;
+use crate::tui::model::Model;
+use crate::tui::model::layers::{Layer, PromptKind};
+
+impl Model {
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Layer::Prompt(prompt) = &mut self.layer {
+            prompt.error = None;
+            for typed in text.chars().filter(|typed| !typed.is_control()).take(200) {
+                prompt
+                    .input
+                    .handle(tui_input::InputRequest::InsertChar(typed));
+            }
+            self.filter_as_typed();
+        }
+    }
+
+    pub(super) fn type_key(&mut self, key: Key, stamp: Timestamp) {
+        use crossterm::event::KeyCode;
+        use tui_input::backend::crossterm::EventHandler;
+
+        let Layer::Prompt(prompt) = &mut self.layer else {
+            return;
+        };
+        let event = key.event();
+        match event.code {
+            KeyCode::Enter => self.submit(stamp),
+            KeyCode::Esc => {
+                let is_filter = prompt.kind == PromptKind::Filter;
+                self.layer = std::mem::take(&mut prompt.below);
+                if is_filter {
+                    self.set_filter("");
+                }
+            }
+            _ => {
+                prompt.error = None;
+                prompt
+                    .input
+                    .handle_event(&crossterm::event::Event::Key(event));
+                self.filter_as_typed();
+            }
+        }
+    }
+
+    fn filter_as_typed(&mut self) {
+        if let Layer::Prompt(prompt) = &self.layer
+            && prompt.kind == PromptKind::Filter
+        {
+            let text = prompt.input.value().to_owned();
+            self.set_filter(&text);
+        }
+    }
+
+    fn submit(&mut self, stamp: Timestamp) {
+        let Layer::Prompt(prompt) = &self.layer else {
+            return;
+        };
+        let (kind, text) = (prompt.kind, prompt.input.value().trim().to_owned());
+        let done = match kind {
+            PromptKind::Filter => Ok(()),
+            PromptKind::MarkName(at) => {
+                self.set_mark(at, &text, stamp);
+                Ok(())
+            }
+            PromptKind::Find(topic) => self.find_in(topic, &text, stamp),
+            PromptKind::Cut(range) => {
+                self.cut(range, text);
+                Ok(())
+            }
+            PromptKind::GoTo if text.is_empty() => Ok(()),
+            PromptKind::GoTo => self.parse_target(&text).map(|to| self.seek(to, stamp)),
+        };
+        if let Layer::Prompt(prompt) = &mut self.layer {
+            match done {
+                Ok(()) => self.layer = std::mem::take(&mut prompt.below),
+                Err(error) => prompt.error = Some(error),
+            }
+        }
+    }
+}
