@@ -45,5 +45,5 @@ pub use walk::cursor::Cursor;
 pub(crate) use walk::sealed::SealedChunk;
 pub use walk::selection::{Direction, Selection, StartAt};
 pub(crate) use walk::stored::{
-    Definition, LastOpened, OpenedChunk, OtherHead, PieceError, Stored, StoredChunk, StoredMessage,
+    Definition, LastOpened, OpenedChunk, OtherHead, Stored, StoredChunk, StoredMessage,
 };

@@ -17,8 +17,7 @@ use super::write::chunk::Indexes;
 use super::write::compression::Compression;
 use super::write::file::{CutFile, Mark};
 use crate::bag::{
-    Bag, Damage, DamageKind, LastOpened, OpenedChunk, PieceError, SealedChunk, Stored, StoredChunk,
-    TopicId,
+    Bag, Damage, DamageKind, LastOpened, OpenedChunk, SealedChunk, Stored, StoredChunk, TopicId,
 };
 use crate::time::TimeRange;
 
@@ -287,38 +286,28 @@ impl<'a> Copy<'a> {
         bytes: Range<u64>,
     ) -> Result<Result<Mark, io::Error>, Stop> {
         let mark = self.file.mark().map_err(|error| self.failed(error))?;
-        let mut told = 0;
-        let Self {
-            stored,
-            file,
-            progress,
-            until,
-            tell,
-            target,
-            ..
-        } = self;
-        let copied = stored.pieces(input, bytes, |piece| {
-            let put = file.put(piece);
-            put.map_err(|error| Stop::Failed(target.failed(error)))?;
-            told += piece.len() as u64;
-            if told >= TELL {
-                progress.done = progress.done.saturating_add(told).min(*until);
-                told = 0;
-                if tell(*progress).is_break() {
-                    return Err(Stop::Cancelled);
+        let (mut at, mut told) = (bytes.start, 0);
+        while at < bytes.end {
+            let read = |room: &mut [u8]| self.stored.read_into(input, at, room);
+            let added = self.file.put_from(bytes.end - at, read);
+            match added.map_err(|error| self.failed(error))? {
+                Ok(length) => {
+                    at += length;
+                    told += length;
+                }
+                Err(error) => {
+                    self.file.undo(mark);
+                    return Ok(Err(error));
                 }
             }
-            Ok(())
-        });
-        match copied {
-            Ok(()) => Ok(Ok(mark)),
-            Err(PieceError::Taken(stop)) => Err(stop),
-            Err(PieceError::Read(error)) => {
-                let undone = self.file.undo(mark);
-                undone.map_err(|error| self.failed(error))?;
-                Ok(Err(error))
+            if told >= TELL {
+                let done = self.progress.done.saturating_add(told);
+                self.progress.done = done.min(self.until);
+                told = 0;
+                self.tell()?;
             }
         }
+        Ok(Ok(mark))
     }
 
     /// The same with the bytes of a chunk. `None` if they cannot be read, which is damage.

@@ -33,12 +33,14 @@ impl Cut {
             return Err(CutError::Order);
         }
         let target = Target::new(out, self.form, self.existing, bag.files())?;
-        let definitions = Definitions::of(&bag.stored(), &self.topics)?;
+        let stored = bag.stored();
+        let definitions = Definitions::of(&stored, &self.topics)?;
+        let piece = stored.piece();
         let profile = bag.files().first().map_or("", |file| &file.profile);
         let failed = |source| target.failed(source);
         let file = target.file()?;
         let (schemas, channels) = (&definitions.schemas, &definitions.channels);
-        let file = CutFile::begin(file, profile, schemas, channels).map_err(failed)?;
+        let file = CutFile::begin((file, piece), profile, schemas, channels).map_err(failed)?;
         let mut copy = Copy::new(self, bag, &definitions, &target, (file, tell));
         match copy.all(bag) {
             Ok(()) => {}

@@ -26,9 +26,9 @@ use crate::bag::open::read_at::Cost;
 use crate::time::{Ros, Time, TimeRange};
 
 /// How many bytes are read at once. A piece that has been read is still in the processor's cache when it is written.
-const PIECE: u64 = 128 << 10;
+const PIECE: usize = 128 << 10;
 /// The same where each read is a request over a network.
-const REMOTE_PIECE: u64 = 8 << 20;
+const REMOTE_PIECE: usize = 8 << 20;
 /// The most bytes of an attachment or metadata record that are read for its name.
 const MOST_OF_A_HEAD: u64 = 64 << 10;
 
@@ -74,15 +74,6 @@ pub(crate) enum OtherHead {
     Metadata {
         name: String,
     },
-}
-
-/// Why bytes were not copied.
-#[derive(Debug)]
-pub(crate) enum PieceError<E> {
-    /// They could not be read.
-    Read(std::io::Error),
-    /// They were not taken.
-    Taken(E),
 }
 
 impl Stored {
@@ -189,30 +180,24 @@ impl Stored {
         Ok((opened, damage))
     }
 
-    /// Reads a part of a file, in pieces that are passed on.
-    pub(crate) fn pieces<E>(
+    /// How many bytes are best read at once.
+    pub(crate) fn piece(&self) -> usize {
+        let mut inputs = self.contents.inputs.iter();
+        if inputs.any(|input| input.source.cost() == Cost::Remote) {
+            REMOTE_PIECE
+        } else {
+            PIECE
+        }
+    }
+
+    /// Fills a buffer with the bytes of a file from `offset` on.
+    pub(crate) fn read_into(
         &self,
         input: u32,
-        range: Range<u64>,
-        mut take: impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), PieceError<E>> {
-        let source = &self.contents.input(input).source;
-        let most = match source.cost() {
-            Cost::Local => PIECE,
-            Cost::Remote => REMOTE_PIECE,
-        };
-        let size = most.min(range.end.saturating_sub(range.start));
-        let mut buffer = vec![0; usize::try_from(size).unwrap_or(0)];
-        let mut at = range.start;
-        while at < range.end {
-            let length = usize::try_from(range.end - at).unwrap_or(usize::MAX);
-            let length = length.min(buffer.len());
-            let piece = buffer.get_mut(..length).unwrap_or_default();
-            source.read_into(at, piece).map_err(PieceError::Read)?;
-            take(piece).map_err(PieceError::Taken)?;
-            at += length as u64;
-        }
-        Ok(())
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> std::io::Result<()> {
+        self.contents.input(input).source.read_into(offset, buffer)
     }
 
     /// The damage if a part of a chunk cannot be read.

@@ -1,15 +1,17 @@
 //! [`CutFile`]: an MCAP file that is written from its start to its end.
 //!
-//! Everything goes through [`CutFile::put`], which keeps the position and the checksum of the data section. A chunk
+//! Everything goes through [`CutFile::put_from`], which keeps the checksum of the data section. A chunk
 //! that could not be read to its end is taken back ([`CutFile::undo`]).
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs::File;
-use std::io::{self, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::io;
 
 use mcap::MAGIC;
 use mcap::records::{Channel, ChunkHeader, op};
 
+use super::aligned::Aligned;
 use super::chunk::{ClosedChunk, Indexes, OpenChunk};
 use super::compression::{Compression, Compressor};
 use super::encode::Encoder;
@@ -25,8 +27,7 @@ const LIBRARY: &str = concat!("bagplay ", env!("CARGO_PKG_VERSION"));
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct CutFile {
-    out: BufWriter<File>,
-    at: u64,
+    out: Aligned,
     crc: crc32fast::Hasher,
     open: OpenChunk,
     compressor: Compressor,
@@ -54,16 +55,15 @@ pub(crate) struct Finished {
 }
 
 impl CutFile {
-    /// Begins a file with its header and all definitions.
+    /// Begins a file with its header and all definitions. It is written in pieces of so many bytes.
     pub(crate) fn begin(
-        file: File,
+        (file, piece): (File, usize),
         profile: &str,
         schemas: &BTreeMap<u16, SchemaRecord>,
         channels: &BTreeMap<u16, Channel>,
     ) -> io::Result<Self> {
         let mut begun = Self {
-            out: BufWriter::with_capacity(64 << 10, file),
-            at: 0,
+            out: Aligned::new(file, piece),
             crc: crc32fast::Hasher::new(),
             open: OpenChunk::default(),
             compressor: Compressor::default(),
@@ -82,28 +82,51 @@ impl CutFile {
         Ok(begun)
     }
 
-    /// Writes bytes of the data section.
-    pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(bytes)?;
-        self.crc.update(bytes);
-        self.at += bytes.len() as u64;
+    /// Writes bytes.
+    pub(crate) fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let left = bytes.len() as u64;
+            let copy = |room: &mut [u8]| {
+                let (head, rest) = bytes.split_at(room.len());
+                room.copy_from_slice(head);
+                bytes = rest;
+                Ok::<(), Infallible>(())
+            };
+            let Ok(_) = self.put_from(left, copy)?;
+        }
         Ok(())
+    }
+
+    /// Writes some bytes, at most `most`, that `read` fills in. Returns how many, or the error of `read`.
+    pub(crate) fn put_from<E>(
+        &mut self,
+        most: u64,
+        read: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> io::Result<Result<u64, E>> {
+        let added = self.out.add(most, read)?;
+        Ok(added.map(|added| {
+            self.crc.update(self.out.last(added));
+            added as u64
+        }))
+    }
+
+    fn at(&self) -> u64 {
+        self.out.position()
     }
 
     /// Writes the chunk that is open. What follows is copied, and can be taken back up to here.
     pub(crate) fn mark(&mut self) -> io::Result<Mark> {
         self.close_chunk()?;
         Ok(Mark {
-            at: self.at,
+            at: self.at(),
             crc: self.crc.clone(),
         })
     }
 
     /// Takes the file back to a mark.
-    pub(crate) fn undo(&mut self, mark: Mark) -> io::Result<()> {
-        self.out.seek(SeekFrom::Start(mark.at))?;
-        (self.at, self.crc) = (mark.at, mark.crc);
-        Ok(())
+    pub(crate) fn undo(&mut self, mark: Mark) {
+        self.out.back_to(mark.at);
+        self.crc = mark.crc;
     }
 
     /// A chunk and its message indexes were put from a place on.
@@ -171,7 +194,7 @@ impl CutFile {
 
     /// Begins an attachment or metadata record, which is then put; its length is that with its frame.
     pub(crate) fn other(&mut self, mark: &Mark, head: &OtherHead) {
-        self.summary.add_other(head, mark.at, self.at - mark.at);
+        self.summary.add_other(head, mark.at, self.at() - mark.at);
     }
 
     fn close_chunk(&mut self) -> io::Result<()> {
@@ -183,7 +206,7 @@ impl CutFile {
             data,
             indexes,
         } = chunk;
-        let at = self.at;
+        let at = self.at();
         let mut head = Encoder::default();
         head.u64(header.message_start_time);
         head.u64(header.message_end_time);
@@ -199,7 +222,7 @@ impl CutFile {
 
     /// Writes the message indexes of the chunk that begins at a place and ends here.
     fn put_indexes(&mut self, at: u64, header: &ChunkHeader, indexes: &Indexes) -> io::Result<()> {
-        let length = self.at - at;
+        let length = self.at() - at;
         let mut places = BTreeMap::new();
         let mut records = Encoder::default();
         for (channel, entries) in &indexes.by_channel {
@@ -241,14 +264,10 @@ impl CutFile {
             attachments: summary.attachments(),
             metadata: summary.metadata(),
         };
-        let tail = summary.encode(self.at, schemas, channels);
+        let tail = summary.encode(self.at(), schemas, channels);
         self.put(&tail)?;
-        self.out.flush()?;
-        // A chunk that was taken back may have been longer than all that follows it.
-        self.out.get_ref().set_len(self.at)?;
-        Ok(Finished {
-            bytes: self.at,
-            ..finished
-        })
+        let bytes = self.at();
+        self.out.finish()?;
+        Ok(Finished { bytes, ..finished })
     }
 }

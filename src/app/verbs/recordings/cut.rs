@@ -65,11 +65,11 @@ pub(crate) fn run(
     }
     let is_other_count = |note: &Note| matches!(note, Note::Counts { .. });
     let is_short = !report.is_sound() || bag.notes().iter().any(is_other_count);
-    Ok(if args.strict && is_short {
-        Exit::Recording
-    } else {
-        Exit::Done
-    })
+    if args.strict && is_short {
+        let error = anyhow::anyhow!("the recording is damaged (--strict)");
+        return Err(Failure::new(Exit::Recording, error));
+    }
+    Ok(Exit::Done)
 }
 
 /// Reports the damage that was found, and gives the error its exit code.
