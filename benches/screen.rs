@@ -12,7 +12,7 @@ mod report;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::num::NonZero;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -20,8 +20,8 @@ use bagplay::bag::Bag;
 use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::time::{AtEnd, Segment, Speed, Time};
 use bagplay::tui::{
-    Appearance, Bindings, Event, Facts, Glyphs, Lane, Model, Size, ThemeName, TimeFormat, TopicRow,
-    draw,
+    Appearance, Background, Bindings, ColorDepth, Event, Facts, Glyphs, Lane, Lookup, Model,
+    SavedField, SavedPin, Size, ThemeName, TimeFormat, TopicRow, draw,
 };
 use bagplay::wire::{Session, WireOptions};
 use jiff::Timestamp;
@@ -54,8 +54,8 @@ fn main() -> Result<()> {
 
 /// Frames of the demo while it plays, 33 ms apart, written as escape sequences to nowhere.
 fn drawing(report: &mut Report) -> Result<()> {
-    for (width, height) in [(80, 24), (200, 50)] {
-        let mut model = model(Size { width, height })?;
+    for (width, height, plots) in [(80, 24, 0), (200, 50, 0), (200, 50, 2)] {
+        let mut model = with_plots(model(Size { width, height })?, plots)?;
         let options = TerminalOptions {
             viewport: Viewport::Fixed(Rect::new(0, 0, width, height)),
         };
@@ -84,14 +84,37 @@ fn drawing(report: &mut Report) -> Result<()> {
             terminal.draw(|frame| draw(&model, frame))?;
         }
         let micros = begun.elapsed().as_secs_f64() * 1e6 / 1000.0;
+        let with = match plots {
+            0 => String::new(),
+            _ => format!(" with {plots} plots"),
+        };
         println!(
-            "a picture of {width}x{height}: {micros:.0} us, at 30 a second {:.1} % of a core",
+            "a picture of {width}x{height}{with}: {micros:.0} us, at 30 a second {:.1} % of a core",
             micros * 30.0 / 1e4
         );
-        let name = format!("a frame of {width}×{height}");
+        let name = format!("a frame of {width}×{height}{with}");
         report.add(Figure::lower(&name, "takes", micros, "µs"));
     }
     Ok(())
+}
+
+/// The same with plots of two fields of the demo.
+fn with_plots(model: Model, plots: usize) -> Result<Model> {
+    let bag = Bag::open(&[DEMO])?;
+    let range = bag.range().context("a range")?;
+    let saved = ["angular_velocity.z", "linear_acceleration.x"].map(|path| SavedPin {
+        topic: "/imu".to_owned(),
+        type_name: "sensor_msgs/msg/Imu".to_owned(),
+        field: SavedField::Value(path.to_owned()),
+    });
+    let mut model = model.watching(saved.get(..plots).context("a plot for each field")?);
+    if let Some((pins, _)) = model.wanted_values() {
+        let (send, events) = mpsc::channel();
+        let lookup = Lookup::start(bag, Arc::new(move |event| drop(send.send(event))))?;
+        lookup.watch(pins, range);
+        model.handle(events.recv()?, Timestamp::UNIX_EPOCH);
+    }
+    Ok(model)
 }
 
 fn playing(range: bagplay::time::TimeRange, now: Time<bagplay::time::Steady>) -> Status {
@@ -127,7 +150,7 @@ fn model(size: Size) -> Result<Model> {
     let appearance = Appearance {
         bindings: Bindings::default(),
         glyphs: Glyphs::UNICODE,
-        theme: ThemeName::Dark.theme(None),
+        theme: ThemeName::Dark.theme(Background::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
     };
     let row = |(topic, id): (&bagplay::bag::Topic, u32)| TopicRow {
@@ -155,6 +178,7 @@ struct Tape {
     output: mpsc::Receiver<Vec<u8>>,
     seen: vt100::Parser,
     all: String,
+    _home: tempfile::TempDir,
     _master: Box<dyn portable_pty::MasterPty + Send>,
 }
 
@@ -170,6 +194,15 @@ impl Tape {
         command.args(args);
         command.env("TERM", "xterm-256color");
         command.env_remove("CI");
+        // This terminal answers no questions.
+        let home = tempfile::tempdir()?;
+        std::fs::create_dir(home.path().join("bagplay"))?;
+        std::fs::write(
+            home.path().join("bagplay/config.toml"),
+            "[tui]\ntheme = \"dark\"",
+        )?;
+        command.env("XDG_CONFIG_HOME", home.path());
+        command.env("XDG_STATE_HOME", home.path());
         let child = pair.slave.spawn_command(command)?;
         let mut reader = pair.master.try_clone_reader()?;
         let (send, output) = mpsc::channel();
@@ -187,6 +220,7 @@ impl Tape {
             output,
             seen: vt100::Parser::new(ROWS, COLUMNS, 0),
             all: String::new(),
+            _home: home,
             _master: pair.master,
         })
     }

@@ -21,7 +21,7 @@ pub use input::events::{input_events, terminal_hang_up};
 pub use input::goto::ParseTime;
 pub use input::key::{Key, Keys, UnknownKey};
 pub use input::mouse::{Gesture, Mouse};
-pub use lookup::{EventSink, Lookup, LookupRequest};
+pub use lookup::{EventSink, FindRequest, Lookup, LookupRequest};
 pub use model::Model;
 pub use model::found::{FoundMessage, FoundMessages};
 pub use model::glyphs::Glyphs;

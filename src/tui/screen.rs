@@ -8,7 +8,7 @@ use std::io;
 use jiff::Timestamp;
 use rustix::process::Signal;
 
-use super::lookup::Lookup;
+use super::lookup::{FindRequest, Lookup};
 use super::model::Model;
 use super::outbox::{FRAME, Outbox};
 use super::pacing::{self, Pacing};
@@ -296,7 +296,8 @@ impl Screen {
         match effect {
             Effect::Command(command) => self.outbox.push(command),
             Effect::Outline(range) => self.lookup.outline(range),
-            Effect::Find(expression) => self.lookup.find(expression),
+            Effect::Find(expression) => self.lookup.find(FindRequest::Begin(expression)),
+            Effect::EndFind => self.lookup.find(FindRequest::End),
             Effect::Redraw => self.terminal.invalidate(),
             // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like any
             // other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.

@@ -7,7 +7,7 @@ use bagplay::bag::Bag;
 use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::{Running, Transport};
-use bagplay::time::{Ros, Steady, Time};
+use bagplay::time::{Ros, Steady, Time, TimeRange};
 use bagplay::tui::{CutRequest, Event, LogLine, Severity};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
@@ -69,7 +69,7 @@ impl<O> Host for LocalRun<'_, O> {
 
     fn remember(&mut self, position: Time<Ros>) {
         resume::remember(self.bag, position);
-        let start = self.bag.range().map_or(position, |range| range.start());
+        let start = self.bag.range().map_or(position, TimeRange::start);
         let since = position.saturating_since(start);
         tracing::info!("the next run of this recording begins at +{since}");
     }

@@ -279,14 +279,7 @@ fn draw(
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
                 ScreenRequest::Cut(request) => host.cut(request),
-                ScreenRequest::CopyCommand => {
-                    if let Some(command) = resume::command(screen.model()) {
-                        screen.copy(&command);
-                        tracing::info!("sent to the clipboard of the terminal: {command}");
-                    } else {
-                        tracing::info!("nothing to play on: the recording is at its start or end");
-                    }
-                }
+                ScreenRequest::CopyCommand => copy_command(&mut screen),
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
                 ScreenRequest::Quit | ScreenRequest::QuitToResume if host.is_late() => {
@@ -296,12 +289,7 @@ fn draw(
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
                 ScreenRequest::QuitToResume => {
-                    match screen.model().run_state() {
-                        Some(state) => host.remember(state.position),
-                        None => tracing::info!(
-                            "no position to remember: the recording is at its start or end"
-                        ),
-                    }
+                    remember(host, screen.model());
                     resume_with = resume::command(screen.model());
                     host.leave();
                 }
@@ -318,6 +306,23 @@ fn draw(
         resume_with: resume_with.or_else(|| resume::command(&model)),
         model,
     })
+}
+
+fn copy_command(screen: &mut Screen) {
+    if let Some(command) = resume::command(screen.model()) {
+        screen.copy(&command);
+        tracing::info!("sent to the clipboard of the terminal: {command}");
+    } else {
+        tracing::info!("nothing to play on: the recording is at its start or end");
+    }
+}
+
+fn remember(host: &mut dyn Host, model: &Model) {
+    if let Some(state) = model.run_state() {
+        host.remember(state.position);
+    } else {
+        tracing::info!("no position to remember: the recording is at its start or end");
+    }
 }
 
 /// Ends the process even if the terminal never takes the last output.

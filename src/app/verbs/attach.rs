@@ -49,7 +49,7 @@ pub(crate) fn run(
     }
     let look = Look::of_user(args.ascii, output)?;
     let (session, changes) = join(&args.reach)?;
-    let exit = show(args, &session, &changes, look, log_target);
+    let exit = show(args, &session, &changes, &look, log_target);
     leave(session);
     exit
 }
@@ -58,7 +58,7 @@ fn show(
     args: &AttachArgs,
     session: &Session,
     changes: &Receiver<()>,
-    look: Look,
+    look: &Look,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
     let timeout = args.timeout.to_std();

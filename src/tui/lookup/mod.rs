@@ -57,10 +57,19 @@ pub enum LookupRequest {
     /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not
     /// by a player elsewhere.
     Alerts,
-    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`]; `None` ends the search.
-    Find(Option<Expression>),
+    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`].
+    Find(FindRequest),
     /// The values of watched fields over a range; answered by [`Event::Watched`], but not by a player elsewhere.
     Watch(Vec<Pin>, TimeRange),
+}
+
+/// A search, or its end.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FindRequest {
+    /// For this expression.
+    Begin(Box<Expression>),
+    /// The present search ends.
+    End,
 }
 
 /// Sends requests; the answers come as events.
@@ -108,9 +117,9 @@ impl Lookup {
         self.send(LookupRequest::Alerts);
     }
 
-    /// Requests the messages that satisfy an expression; `None` ends the search.
-    pub fn find(&self, expression: Option<Expression>) {
-        self.send(LookupRequest::Find(expression));
+    /// Begins or ends a search.
+    pub fn find(&self, request: FindRequest) {
+        self.send(LookupRequest::Find(request));
     }
 
     /// Requests the values of watched fields over a range.
@@ -135,9 +144,7 @@ struct PendingRequests<'a> {
     /// Whether the holes were requested.
     holes: bool,
     watch: Option<(Vec<Pin>, TimeRange)>,
-    find: Option<Expression>,
-    /// Whether the last search is no longer wanted.
-    is_find_over: bool,
+    find: Option<FindRequest>,
     /// Whether the alerts were requested.
     alerts: bool,
     is_over: bool,
@@ -155,7 +162,6 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         holes: false,
         watch: None,
         find: None,
-        is_find_over: false,
         alerts: false,
         is_over: false,
     };
@@ -172,10 +178,7 @@ impl PendingRequests<'_> {
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
             LookupRequest::Holes => self.holes = true,
             LookupRequest::Alerts => self.alerts = true,
-            LookupRequest::Find(expression) => {
-                self.is_find_over = expression.is_none();
-                self.find = expression;
-            }
+            LookupRequest::Find(request) => self.find = Some(request),
             LookupRequest::Watch(pins, range) => self.watch = Some((pins, range)),
         }
     }
@@ -254,15 +257,17 @@ impl PendingRequests<'_> {
     /// The same, then for a search.
     fn answer_searches(&mut self) -> bool {
         while self.answer_densities()
-            && let Some(expression) = self.find.take()
+            && let Some(request) = self.find.take()
         {
             let (bag, sink) = (self.bag, self.sink);
             let mut report = |found| sink(Event::Hits(found));
-            let Some(mut search) = BackgroundSearch::for_expression(bag, expression) else {
+            let FindRequest::Begin(expression) = request else {
                 continue;
             };
-            let mut is_wanted =
-                || self.answer_densities() && self.find.is_none() && !self.is_find_over;
+            let Some(mut search) = BackgroundSearch::for_expression(bag, *expression) else {
+                continue;
+            };
+            let mut is_wanted = || self.answer_densities() && self.find.is_none();
             if guarded(|| search.run(&mut is_wanted, &mut report)).is_none() {
                 report(search.failed(PANIC));
             }

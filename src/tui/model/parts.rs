@@ -127,8 +127,10 @@ pub enum Effect {
     RemoveMark(Time<Ros>),
     /// Request the density of this range.
     Outline(TimeRange),
-    /// Search for the messages that satisfy this expression; `None`: search no longer.
-    Find(Option<Expression>),
+    /// Search for the messages that satisfy this expression.
+    Find(Box<Expression>),
+    /// Search no longer.
+    EndFind,
     /// Redraw the whole screen.
     Redraw,
     /// Suspend the process.

@@ -39,7 +39,7 @@ impl Model {
     ) -> Result<(), String> {
         if condition.is_empty() {
             self.hits = FoundMessages::default();
-            self.effects.push(Effect::Find(None));
+            self.effects.push(Effect::EndFind);
             return Ok(());
         }
         let name = self.topic(topic).map_or("", |topic| &topic.name);
@@ -52,7 +52,7 @@ impl Model {
             ..FoundMessages::default()
         };
         self.log_info(format!("searching for {expression}"), stamp);
-        self.effects.push(Effect::Find(Some(expression)));
+        self.effects.push(Effect::Find(Box::new(expression)));
         Ok(())
     }
 
@@ -86,24 +86,20 @@ impl Model {
     pub(super) fn go_to_alert(&mut self, by: i8, stamp: Timestamp) {
         let here = self.beyond_playhead(by < 0);
         let alerts = &self.alerts;
-        match beyond(&alerts.messages, here, by < 0) {
-            Some(at) => {
-                let (text, time) = (self.found_in_words(alerts, at), alerts.messages[at].time);
-                self.seek(time, stamp);
-                self.log_info(text, stamp);
-            }
-            None => {
-                let side = if by < 0 { "earlier" } else { "later" };
-                let text = if self.facts.is_elsewhere {
-                    "warnings are not looked for in a player elsewhere".to_owned()
-                } else if alerts.has_ended {
-                    format!("no {side} warning or error of a node") + &problem(alerts)
-                } else {
-                    "still looking for warnings and errors of nodes".to_owned()
-                };
-                self.log_info(text, stamp);
-            }
+        if let Some(at) = beyond(&alerts.messages, here, by < 0) {
+            let (text, time) = (self.found_in_words(alerts, at), alerts.messages[at].time);
+            self.seek(time, stamp);
+            return self.log_info(text, stamp);
         }
+        let side = if by < 0 { "earlier" } else { "later" };
+        let text = if self.facts.is_elsewhere {
+            "warnings are not looked for in a player elsewhere".to_owned()
+        } else if alerts.has_ended {
+            format!("no {side} warning or error of a node") + &problem(alerts)
+        } else {
+            "still looking for warnings and errors of nodes".to_owned()
+        };
+        self.log_info(text, stamp);
     }
 
     /// The time of the nearest hit before or behind the playhead, and what it says.

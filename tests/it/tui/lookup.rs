@@ -7,7 +7,8 @@ use bagplay::bag::{Bag, Direction, Selection, StartAt, TopicId};
 use bagplay::decode::{FieldReader, MessageAt};
 use bagplay::find::{Conditions, Found, Search};
 use bagplay::tui::{
-    Event, FoundMessages, Lane, Lookup, LookupResult, Pin, ValueAt, WatchedField, WatchedValue,
+    Event, FindRequest, FoundMessages, Lane, Lookup, LookupResult, Pin, ValueAt, WatchedField,
+    WatchedValue,
 };
 use crossbeam_channel::{Receiver, bounded};
 
@@ -160,6 +161,10 @@ fn watched_values_are_those_of_the_messages() {
     assert_eq!(problems, [false, false, false, true, true]);
 }
 
+fn begin(expression: &str) -> FindRequest {
+    FindRequest::Begin(Box::new(expression.parse().unwrap()))
+}
+
 fn whole_hits(events: &Receiver<Event>) -> FoundMessages {
     loop {
         match events.recv_timeout(PATIENCE).unwrap() {
@@ -174,7 +179,7 @@ fn whole_hits(events: &Receiver<Event>) -> FoundMessages {
 fn messages_are_found_by_an_expression() {
     let (bag, lookup, events) = lookup();
     let expression = "/imu angular_velocity.z > 0";
-    lookup.find(Some(expression.parse().unwrap()));
+    lookup.find(begin(expression));
     let found = whole_hits(&events);
     assert_eq!(
         (found.expression.as_str(), found.problem),
@@ -209,7 +214,7 @@ fn what_takes_less_time_is_answered_while_a_search_goes_on() {
     // All of these at once; the search is for every message.
     lookup.alerts();
     lookup.holes();
-    lookup.find(Some("/imu angular_velocity.z > -100".parse().unwrap()));
+    lookup.find(begin("/imu angular_velocity.z > -100"));
     lookup.outline(range);
     lookup.find_message(TopicId(0), range.stop());
     let (mut seen, mut hits) = (Vec::new(), 0);
@@ -238,8 +243,8 @@ fn what_takes_less_time_is_answered_while_a_search_goes_on() {
     );
     assert_eq!(hits, 5200);
     // A search that is no longer wanted has no result.
-    lookup.find(Some("/imu angular_velocity.z > -100".parse().unwrap()));
-    lookup.find(None);
+    lookup.find(begin("/imu angular_velocity.z > -100"));
+    lookup.find(FindRequest::End);
     lookup.find_message(TopicId(0), range.stop());
     assert!(matches!(
         events.recv_timeout(PATIENCE).unwrap(),

@@ -3,12 +3,13 @@
 use std::sync::LazyLock;
 
 use bagplay::bag::TopicId;
-use bagplay::decode::{Decoded, MessageAt, PayloadFormat};
+use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{Gate, Gates, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
 use bagplay::tui::{
-    BINDINGS, Event, Facts, Gesture, Key, Keys, LogLine, LookupResult, Model, Mouse, Severity,
-    Size, Subscribers, draw,
+    BINDINGS, Event, Facts, FoundMessage, FoundMessages, Gesture, Key, Keys, LogLine, LookupResult,
+    Model, Mouse, Pin, Series, Severity, Size, Subscribers, WatchedField, WatchedValue,
+    WatchedValues, draw,
 };
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -123,6 +124,78 @@ fn any_status() -> impl Strategy<Value = Status> {
         })
 }
 
+/// A decoded message with fields of any depth.
+fn any_decoded() -> impl Strategy<Value = Decoded> {
+    let line = (0..4_usize, "[a-z\\[\\]0-9. ]{0,6}", "[ -~]{0,8}");
+    prop::collection::vec(line, 0..8).prop_map(|lines| Decoded {
+        lines: lines
+            .into_iter()
+            .map(|(depth, name, value)| FieldLine { depth, name, value })
+            .collect(),
+        format: PayloadFormat::Cdr,
+        problem: None,
+        is_cut: false,
+    })
+}
+
+fn any_value() -> impl Strategy<Value = WatchedValue> {
+    prop_oneof![
+        any::<bool>().prop_map(WatchedValue::Bool),
+        any::<i128>().prop_map(WatchedValue::Integer),
+        any::<f64>().prop_map(WatchedValue::Number),
+        any::<i64>().prop_map(WatchedValue::Time),
+        "[ -~]{0,20}".prop_map(WatchedValue::Text),
+    ]
+}
+
+/// Values of two pins, whether these are watched or not.
+fn any_values() -> impl Strategy<Value = Event> {
+    let values = prop::collection::vec((any_millis(), any_value()), 0..40);
+    (any_millis(), any_millis(), values).prop_map(|(a, b, mut values)| {
+        values.sort_by_key(|(millis, _)| *millis);
+        let range = TimeRange::between(at(a), at(b));
+        let mut series = Series::new(range);
+        for (millis, value) in values {
+            series.push(at(millis), value);
+        }
+        let pin = |field| Pin {
+            topic: TopicId(4),
+            field,
+        };
+        let path = "angular_velocity.z".parse().unwrap();
+        Event::Watched(WatchedValues {
+            pins: vec![pin(WatchedField::Value(path)), pin(WatchedField::Delay)],
+            range,
+            series: vec![series.clone(), series],
+        })
+    })
+}
+
+fn any_found() -> impl Strategy<Value = FoundMessages> {
+    let severity = prop_oneof![
+        Just(None),
+        Just(Some(bagplay::find::Severity::Warning)),
+        Just(Some(bagplay::find::Severity::Error)),
+    ];
+    let message = (0..20_u32, any_millis(), severity);
+    let messages = prop::collection::vec(message, 0..20);
+    (messages, any::<bool>()).prop_map(|(mut messages, has_ended)| {
+        messages.sort_by_key(|(_, millis, _)| *millis);
+        let message = |(topic, millis, severity)| FoundMessage {
+            topic: TopicId(topic),
+            time: at(millis),
+            severity,
+            text: "text".to_owned(),
+        };
+        FoundMessages {
+            messages: messages.into_iter().map(message).collect(),
+            share: 0.5,
+            has_ended,
+            ..FoundMessages::default()
+        }
+    })
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let text = "[ -~×日\u{301}\n]{0,60}";
     let severity = prop_oneof![
@@ -146,6 +219,13 @@ fn any_event() -> impl Strategy<Value = Event> {
                 is_cut: true,
             },
         }),
+        (any_millis(), any_decoded()).prop_map(|(millis, decoded)| MessageAt::Message {
+            log_time: at(millis),
+            publish_time: at(millis),
+            header_stamp: Some(at(millis)),
+            bytes: 1,
+            decoded,
+        }),
     ];
     prop_oneof![
         12 => any_key(),
@@ -158,6 +238,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => (any_millis(), any_millis(), 0..500_usize)
             .prop_map(|(a, b, parts)| Event::Lane(lane(TimeRange::between(at(a), at(b)), parts.max(1)))),
         1 => (0..500_usize).prop_map(|parts| Event::Lane(lane(recording(), parts.max(1)))),
+        2 => any_values(),
+        1 => any_found().prop_map(Event::Alerts),
+        1 => any_found().prop_map(Event::Hits),
         1 => any::<bool>().prop_map(|is_known| Event::Holes(is_known.then(holes))),
         1 => (0..20_u32, any_millis(), found)
             .prop_map(|(topic, millis, found)| Event::Lookup(LookupResult { topic: TopicId(topic), at: at(millis), outcome: found })),
@@ -219,7 +302,7 @@ proptest! {
 
     #[test]
     fn random_events_do_not_break_the_model(inputs in prop::collection::vec(any_input(), 1..70), is_ascii: bool) {
-        run(with_events(if is_ascii { ascii() } else { appearance() }), inputs)?;
+        run(watching(if is_ascii { ascii() } else { appearance() }), inputs)?;
     }
 
     /// A recording of one instant, with topics or without.

@@ -188,8 +188,8 @@ fn effects(model: &mut Model) -> String {
         Effect::AddMark(mark) => format!("mark {}: {}", millis(mark.time), mark.name),
         Effect::RemoveMark(time) => format!("unmark {}", millis(time)),
         Effect::Outline(range) => format!("outline {}", span(range)),
-        Effect::Find(None) => "find nothing".to_owned(),
-        Effect::Find(Some(expression)) => format!("find {expression}"),
+        Effect::EndFind => "find nothing".to_owned(),
+        Effect::Find(expression) => format!("find {expression}"),
         Effect::Redraw => "redraw".to_owned(),
         Effect::Suspend => "suspend".to_owned(),
         Effect::Cut(CutRequest { range, topics, out }) => {
@@ -1683,7 +1683,7 @@ fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
         odd.clone(),
     ];
     let mut model = fresh(appearance()).watching(&saved);
-    assert_eq!(model.pins_to_save(&[]), [delay.clone()]);
+    assert_eq!(model.pins_to_save(&[]), std::slice::from_ref(&delay));
     // What does not belong to this recording, or cannot be read, stays saved.
     let kept = [other, absent, odd];
     assert_eq!(model.pins_to_save(&saved), [&kept[..], &[delay]].concat());
@@ -1747,7 +1747,7 @@ fn warnings_of_nodes_are_gone_to_and_shown_under_the_bar() {
 /// A paused model whose third topic has the definition of a level.
 fn with_levels() -> Model {
     let mut facts = facts();
-    facts.topics[2].encoding = "cdr".to_owned();
+    "cdr".clone_into(&mut facts.topics[2].encoding);
     facts.topics[2].schema = Some(Schema {
         name: "p/msg/Levels".to_owned(),
         encoding: "ros2msg".to_owned(),

@@ -3,7 +3,7 @@
 use bagplay::bag::Bag;
 use bagplay::cli::{PlayArgs, RunState, command_line};
 use bagplay::player::Pace;
-use bagplay::time::{Ros, Time};
+use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::tui::{Event, LogLine, Model, Severity};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ pub(crate) fn position(args: &PlayArgs, bag: &Bag) -> Option<Time<Ros>> {
 /// Says on the screen where playing begins, and forgets that position.
 pub(crate) fn begun(bag: &Bag, position: Time<Ros>) -> Event {
     set(bag, None);
-    let start = bag.range().map_or(position, |range| range.start());
+    let start = bag.range().map_or(position, TimeRange::start);
     let since = position.saturating_since(start);
     Event::Log(LogLine {
         at: Timestamp::now(),
