@@ -40,7 +40,7 @@ pub use screen::{Screen, ScreenRequest};
 pub use terminal::Terminal;
 pub use terminal::background::ask_background;
 pub use terminal::job_control::{
-    has_shell, has_usable_terminal, is_in_foreground, may_use_terminal,
+    has_dumb_terminal, has_shell, has_usable_terminal, is_in_foreground, may_use_terminal,
 };
 pub use terminal::writer::{is_stuck, restore_for_good};
 pub use update::Event;

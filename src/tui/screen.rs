@@ -39,6 +39,8 @@ pub enum ScreenRequest {
     CopyCommand,
     /// Remember the position, and end the run.
     QuitToResume,
+    /// End the run as a signal does.
+    Interrupt,
     /// End the run.
     Quit,
 }
@@ -315,6 +317,10 @@ impl Screen {
             Effect::QuitToResume => {
                 self.outbox.close();
                 return Some(ScreenRequest::QuitToResume);
+            }
+            Effect::Interrupt => {
+                self.outbox.close();
+                return Some(ScreenRequest::Interrupt);
             }
             Effect::Quit => {
                 self.outbox.close();

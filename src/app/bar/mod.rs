@@ -91,7 +91,9 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
         return Ok(None);
     }
     if !tui::has_usable_terminal() {
-        if tui {
+        if tui::has_dumb_terminal() {
+            tracing::info!("no transport bar: the terminal cannot move its cursor (TERM)");
+        } else if tui {
             tracing::warn!(
                 "--tui: no terminal to draw on and to read keys from; playing without the transport bar"
             );
@@ -282,7 +284,9 @@ fn draw(
                 ScreenRequest::CopyCommand => copy_command(&mut screen),
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
-                ScreenRequest::Quit | ScreenRequest::QuitToResume if host.is_late() => {
+                ScreenRequest::Quit | ScreenRequest::QuitToResume | ScreenRequest::Interrupt
+                    if host.is_late() =>
+                {
                     tui::restore_for_good();
                     host.finish_marks(PATIENCE);
                     log::flush(log::SHORT_FLUSH_TIMEOUT);
@@ -292,6 +296,10 @@ fn draw(
                     remember(host, screen.model());
                     resume_with = resume::command(screen.model());
                     host.leave();
+                }
+                ScreenRequest::Interrupt => {
+                    resume_with = resume::command(screen.model());
+                    host.interrupt(Exit::Interrupted);
                 }
                 ScreenRequest::Quit => {
                     // Once the run has ended, it is neither playing nor paused.

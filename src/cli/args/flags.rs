@@ -220,7 +220,9 @@ pub struct PlayArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Time")]
 pub struct TimeArgs {
-    /// Rate, 0.001 to 1000; negative: backwards; `max`: no limit [default: 1; max with --lockstep and --gate]
+    /// Rate, 0.001 to 1000; negative: backwards; `max`: no limit [default: 1]
+    ///
+    /// With --lockstep and --gate the default is max.
     #[arg(short, long, value_name = "R", allow_hyphen_values = true, value_parser = parse_pace)]
     pub rate: Option<Pace>,
     /// Start paused

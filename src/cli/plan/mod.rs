@@ -176,8 +176,9 @@ pub fn plan(
     if args.follow.follow.is_some() {
         options.clock.shift = -args.follow.follow_offset;
     }
-    let warnings = zero_warning(&options)
+    let warnings = early_start(&args.time, recording)
         .into_iter()
+        .chain(zero_warning(&options))
         .chain(shared_names(&chosen, topics))
         .chain(idle_profiles(profiles, &chosen, topics))
         .collect();
@@ -325,6 +326,16 @@ fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -
         format!("--qos-profile-overrides-path: `{name}` has a profile but is not played{hint}")
     };
     idle.map(warning).collect()
+}
+
+/// A warning if a start is before the recording, which plays all of it. Usually the time since its start was meant.
+fn early_start(time: &TimeArgs, recording: TimeRange) -> Option<String> {
+    let start = time.start?.in_range(recording);
+    (start < recording.start()).then(|| {
+        format!(
+            "--start: {start} s is before the recording, so it plays from its start; hint: with a + the time counts from there"
+        )
+    })
 }
 
 /// A warning if the clock reaches zero (no time yet) or negative times, which ROS nodes refuse.

@@ -26,6 +26,8 @@ pub enum Action {
     Rate(u16),
     /// Play at 1×.
     NormalRate,
+    /// Type a rate.
+    AskRate,
     /// Reverse the direction.
     Reverse,
     /// Set A, then B, then clear both.
@@ -60,6 +62,8 @@ pub enum Action {
     Show,
     /// Mute or unmute the selected topic.
     Mute,
+    /// Mute all topics but the selected one, or none.
+    Solo,
     /// Watch the selected field of a card, or no longer.
     Watch,
     /// Watch no field.
@@ -89,7 +93,8 @@ pub enum Action {
 impl Action {
     /// Whether the player has to do something for it.
     pub(crate) const fn asks_the_player(self) -> bool {
-        self.moves_playback() || matches!(self, Self::Mark | Self::NameMark | Self::Mute)
+        self.moves_playback()
+            || matches!(self, Self::Mark | Self::NameMark | Self::Mute | Self::Solo)
     }
 
     /// Whether it changes position, rate, direction or range of playback, or holds it.
@@ -104,6 +109,7 @@ impl Action {
             | Self::StepTopic(_)
             | Self::Rate(_)
             | Self::NormalRate
+            | Self::AskRate
             | Self::Reverse
             | Self::Loop
             | Self::LoopAll
@@ -121,6 +127,7 @@ impl Action {
             | Self::Page(_)
             | Self::Show
             | Self::Mute
+            | Self::Solo
             | Self::Watch
             | Self::Unwatch
             | Self::TimeFormat
@@ -186,6 +193,7 @@ pub const BINDINGS: &[Group] = &[
         row("half-rate", Action::Rate(50), "{", None, "half the rate"),
         row("double-rate", Action::Rate(200), "}", None, "twice the rate"),
         row("normal-rate", Action::NormalRate, "backspace =", None, "rate back to 1×"),
+        row("ask-rate", Action::AskRate, "R", None, "type a rate"),
         row("reverse", Action::Reverse, "r", None, "reverse the playing direction"),
     ]),
     ("Seeking", &[
@@ -230,6 +238,7 @@ pub const BINDINGS: &[Group] = &[
         row("page-down", Action::Page(1), "pagedown", None, "a page down"),
         row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
+        row("solo", Action::Solo, "S", None, "mute all other topics, or none"),
         row("watch", Action::Watch, "w", None, "watch a topic's selected field, or not"),
         row("unwatch", Action::Unwatch, "W", None, "watch no field"),
         row("filter", Action::Filter, "/", Some("filter"), "filter topics by name; in a topic: find messages"),

@@ -11,7 +11,7 @@ pub type ParseTime = fn(&str, TimeRange) -> Result<Time<Ros>, String>;
 
 /// Examples of what can be typed.
 pub(crate) const TIMES: &str =
-    "+5s, -1m, 50%, 1:30, 14:32:07.184, 2026-01-31T12:00:00Z, nanoseconds";
+    "+5s, -1m, 50%, 1:30, start, a mark's name, 14:32:07.184, 2026-01-31T12:00:00Z, nanoseconds";
 
 /// What a typed time is relative to.
 #[derive(Clone, Debug)]
@@ -28,10 +28,10 @@ pub(crate) struct TimeContext {
     pub parse_time: ParseTime,
 }
 
-/// The time that `text` means. `+5s` and `-1m` are relative to the playhead, limited to the recording. `14:32:07.184`
-/// is the nearest such time of day in the recording. Everything else is parsed as on the command line, and `12`, `1:30`
-/// and `1m30s` are relative to the start if they are no time within the recording otherwise. A time outside of the
-/// recording is an error.
+/// The time that `text` means. `+5s` and `-1m` are relative to the playhead, limited to the recording; `+00:05.000` is
+/// a position as the header shows it. `14:32:07.184` is the nearest such time of day in the recording. Everything else
+/// is parsed as on the command line, and `12`, `1:30` and `1m30s` are relative to the start if they are no time within
+/// the recording otherwise. A time outside of the recording is an error.
 pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros>, String> {
     let TimeContext {
         playhead,
@@ -43,6 +43,11 @@ pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros
             format!("`{text}` is not a time; hint: +5s, 50%, 1:30, 14:32:07, RFC 3339")
         })
     };
+    // As the header shows positions.
+    let position = text.strip_prefix('+').filter(|text| text.contains(':'));
+    if let Some(to) = position.and_then(|text| elapsed(text, *recording)) {
+        return Ok(recording.clamp(to));
+    }
     if text.starts_with('+') {
         // On the command line these are relative to the start.
         let span = read(text)?.saturating_since(recording.start());

@@ -80,6 +80,8 @@ pub(crate) enum PromptKind {
     Find(TopicId),
     /// The file to write this range to.
     Cut(TimeRange),
+    /// A rate.
+    Rate,
 }
 
 /// An input line.
@@ -105,6 +107,7 @@ impl Prompt {
             PromptKind::MarkName(_) => "name of the mark",
             PromptKind::Find(_) => "find",
             PromptKind::Cut(_) => "write A-B to",
+            PromptKind::Rate => "rate",
         };
         Self {
             kind,
@@ -125,6 +128,7 @@ impl Prompt {
                 "a condition: level >= WARN, status[].name contains \"imu\", x > 0.5 and y < 2"
             }
             PromptKind::Cut(_) => "the path of a new file; esc cancels",
+            PromptKind::Rate => "0.5, 2, -1 (backwards), max",
         }
     }
 }

@@ -27,7 +27,7 @@ use layers::Layer;
 use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
-use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow};
+use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow, Undo};
 use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
 use timeline::holes::Holes;
@@ -80,7 +80,9 @@ pub struct Model {
     pub(super) last_seek_number: u64,
     /// The pace that the player was asked for, and when; `None` once the player has it.
     pub(super) requested_pace: Option<(Pace, Time<Steady>)>,
-    pub(super) history: Vec<Time<Ros>>,
+    pub(super) history: Vec<Undo>,
+    /// Whether a key without an action was explained.
+    pub(super) is_unbound_explained: bool,
     pub(super) last_seek: Option<Timestamp>,
     pub(super) drag: Option<Drag>,
     pub(super) layer: Layer,
@@ -130,6 +132,7 @@ impl Model {
             last_seek_number: 0,
             requested_pace: None,
             history: Vec::new(),
+            is_unbound_explained: false,
             last_seek: None,
             drag: None,
             layer: Layer::None,

@@ -92,6 +92,13 @@ pub(crate) struct Target {
     pub(crate) seek_number: Option<u64>,
 }
 
+/// What undoing a seek restores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Undo {
+    pub(crate) to: Time<Ros>,
+    pub(crate) ab_loop: Option<TimeRange>,
+}
+
 /// A drag of the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Drag {
@@ -141,6 +148,8 @@ pub enum Effect {
     CopyCommand,
     /// Remember the position, and end the run.
     QuitToResume,
+    /// End the run as a signal does.
+    Interrupt,
     /// End the run.
     Quit,
 }

@@ -7,13 +7,25 @@
 use std::io::{self, IsTerminal};
 
 /// Whether there is a terminal for drawing and for keys, and this process is in its foreground.
+pub fn has_usable_terminal() -> bool {
+    has_terminal() && !is_dumb() && is_in_foreground()
+}
+
+/// Whether there is a terminal that cannot move its cursor, or does not say that it can.
+pub fn has_dumb_terminal() -> bool {
+    has_terminal() && is_dumb()
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "it is asked what it is; nothing is written"
 )]
-pub fn has_usable_terminal() -> bool {
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_foreground()
+fn has_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
 /// Whether this process is in the foreground of the terminal: a background process that uses it is stopped.

@@ -116,7 +116,7 @@ impl Model {
         if matches!(self.layer, Layer::Prompt(_)) {
             // Some actions also work in a prompt, by keys that do not edit text.
             match action.filter(|_| !key.is_plain() && !key.edits_text()) {
-                _ if key.is_interrupt() => self.effects.push(Effect::Quit),
+                _ if key.is_interrupt() => self.interrupt(),
                 Some(action @ (Action::Quit | Action::Suspend | Action::Redraw)) => {
                     self.perform(action, stamp);
                 }
@@ -125,11 +125,25 @@ impl Model {
             return;
         }
         match action {
-            Some(action) => self.perform(action, stamp),
             // Ctrl-C ends the program even if the configuration has unbound it.
-            None if key.is_interrupt() => self.effects.push(Effect::Quit),
+            None | Some(Action::Quit) if key.is_interrupt() => self.interrupt(),
+            Some(action) => self.perform(action, stamp),
+            None if !std::mem::replace(&mut self.is_unbound_explained, true) => {
+                let help = self.appearance.bindings.keys(Action::Help).first();
+                let hint = help.map_or_else(String::new, |help| format!("; {help} shows all keys"));
+                self.log_info(format!("{key} is not bound to an action{hint}"), stamp);
+            }
             None => {}
         }
+    }
+
+    /// As the signal of ctrl-C does without the bar; a player elsewhere goes on.
+    fn interrupt(&mut self) {
+        self.effects.push(if self.facts.is_elsewhere {
+            Effect::Quit
+        } else {
+            Effect::Interrupt
+        });
     }
 
     /// Logs why nothing happens that would move playback.
@@ -150,6 +164,10 @@ impl Model {
         if self.scrolls(action) {
             return;
         }
+        if !action.moves_playback() {
+            // A later seek is undone by itself.
+            self.last_seek = None;
+        }
         match action {
             Action::PlayPause => self.play_or_pause(stamp),
             Action::SeekBy(millis) => self.seek_by(millis, stamp),
@@ -161,6 +179,7 @@ impl Model {
             Action::StepTopic(n) => self.step_topic(n, stamp),
             Action::Rate(percent) => self.change_rate(percent, stamp),
             Action::NormalRate => self.set_normal_rate(),
+            Action::AskRate => self.layer = Layer::Prompt(Prompt::new(PromptKind::Rate, "")),
             Action::Reverse => self.reverse_direction(stamp),
             Action::Loop => self.advance_ab_loop(stamp),
             Action::LoopAll => self.toggle_whole_loop(stamp),
@@ -175,6 +194,7 @@ impl Model {
             Action::Page(by) => self.page(by.into()),
             Action::Show => self.show_topic(),
             Action::Mute => self.mute(stamp),
+            Action::Solo => self.solo(stamp),
             Action::Watch => self.toggle_watch(stamp),
             Action::Unwatch => self.unwatch_all(stamp),
             Action::GoTo => self.layer = Layer::Prompt(Prompt::new(PromptKind::GoTo, "")),

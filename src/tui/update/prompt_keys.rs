@@ -71,7 +71,8 @@ impl Model {
                 self.cut(range, text);
                 Ok(())
             }
-            PromptKind::GoTo if text.is_empty() => Ok(()),
+            PromptKind::GoTo | PromptKind::Rate if text.is_empty() => Ok(()),
+            PromptKind::Rate => self.set_typed_rate(&text),
             PromptKind::GoTo => self.parse_target(&text).map(|to| self.seek(to, stamp)),
         };
         if let Layer::Prompt(prompt) = &mut self.layer {

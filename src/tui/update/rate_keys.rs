@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::player::{Command, Pace};
-use crate::time::Speed;
+use crate::time::{InvalidSpeed, Speed};
 use crate::tui::input::bindings::Action;
 use crate::tui::model::Model;
 
@@ -49,6 +49,20 @@ impl Model {
         if let Ok(asked) = Speed::from_millionths(asked * speed.millionths().signum()) {
             self.set_pace(Pace::At(asked));
         }
+    }
+
+    /// Sets a rate that was typed: `0.5`, `-2` or `max`.
+    pub(super) fn set_typed_rate(&mut self, text: &str) -> Result<(), String> {
+        let text = text.strip_prefix(['×', 'x']).unwrap_or(text);
+        let pace = match text {
+            "max" => Pace::Max,
+            _ => Pace::At(
+                text.parse()
+                    .map_err(|error: InvalidSpeed| error.to_string())?,
+            ),
+        };
+        self.set_pace(pace);
+        Ok(())
     }
 
     pub(crate) fn set_normal_rate(&mut self) {

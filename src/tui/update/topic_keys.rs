@@ -7,6 +7,7 @@ use crate::player::Command;
 use crate::time::{Ros, Time};
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Card, Layer, Scroll};
+use crate::tui::model::parts::TopicRow;
 
 impl Model {
     pub(super) fn show_topic(&mut self) {
@@ -31,6 +32,38 @@ impl Model {
             }
             _ => None,
         }
+    }
+
+    /// Mutes all topics but the selected one; if they are, none.
+    pub(super) fn solo(&mut self, stamp: Timestamp) {
+        let Some(only) = self.selected_row().map(|row| row.id) else {
+            return;
+        };
+        let is_solo = |row: &TopicRow| row.is_muted == (row.id != only);
+        let mut played = self.rows.iter().filter(|row| row.left_out.is_none());
+        let was_solo = played.all(is_solo);
+        let mut commands = Vec::new();
+        for row in self.rows.iter_mut().filter(|row| row.left_out.is_none()) {
+            let is_muted = row.id != only && !was_solo;
+            if is_muted != row.is_muted {
+                row.is_muted = is_muted;
+                commands.push(if is_muted {
+                    Command::Mute(row.id)
+                } else {
+                    Command::Unmute(row.id)
+                });
+            }
+        }
+        let name = self.topic(only).map_or("", |topic| &topic.name);
+        let text = if was_solo {
+            "no topic is muted".to_owned()
+        } else {
+            format!("all topics but {name} are muted")
+        };
+        for command in commands {
+            self.send_command(command);
+        }
+        self.log_info(text, stamp);
     }
 
     pub(super) fn mute(&mut self, stamp: Timestamp) {

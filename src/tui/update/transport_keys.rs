@@ -8,6 +8,7 @@ use crate::player::{Command, State};
 use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::tui::input::goto::{TimeContext, parse_target};
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
+use crate::tui::model::parts::Undo;
 use crate::tui::model::parts::{Effect, Target};
 use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::{Model, time_format};
@@ -34,13 +35,17 @@ impl Model {
     }
 
     pub(crate) fn undo_seek(&mut self, stamp: Timestamp) {
-        match self.history.pop() {
-            Some(to) => {
-                self.last_seek = None;
-                self.jump(to, stamp);
-            }
-            None => self.log_info("no seek to undo", stamp),
+        let Some(Undo { to, ab_loop }) = self.history.pop() else {
+            return self.log_info("no seek to undo", stamp);
+        };
+        self.last_seek = None;
+        if let Some(range) = ab_loop.filter(|_| self.played.ab_loop.is_none()) {
+            self.played.ab_loop = Some(range);
+            self.loop_start = None;
+            self.send_command(Command::SetLoop(range));
+            self.log_info("the loop is set again", stamp);
         }
+        self.jump(to, stamp);
     }
 
     pub(crate) fn step(&mut self, n: i8) {
@@ -111,7 +116,10 @@ impl Model {
             if self.history.len() == MAX_UNDO {
                 self.history.remove(0);
             }
-            self.history.push(self.playhead());
+            self.history.push(Undo {
+                to: self.playhead(),
+                ab_loop: self.played.ab_loop,
+            });
         }
         self.last_seek = Some(stamp);
         self.jump(to, stamp);
@@ -287,8 +295,29 @@ impl Model {
         marks.filter(move |mark| recording.contains(mark.time))
     }
 
-    /// The time that was typed in the input line.
+    /// The time that was typed in the input line: `start`, `end`, the name of a mark or its beginning, or a time.
     pub(crate) fn parse_target(&self, text: &str) -> Result<Time<Ros>, String> {
+        let typed = text.to_lowercase();
+        match typed.as_str() {
+            "start" => return Ok(self.played.range.start()),
+            "end" => return Ok(self.played.range.stop()),
+            _ => {}
+        }
+        let named = || {
+            self.reachable_marks()
+                .map(|mark| (mark.name.to_lowercase(), mark.time))
+        };
+        if let Some((_, time)) = named().find(|(name, _)| *name == typed) {
+            return Ok(time);
+        }
+        let is_number =
+            typed.starts_with(|first: char| first.is_ascii_digit() || "+-".contains(first));
+        let mut beginning = named().filter(|(name, _)| !is_number && name.starts_with(&typed));
+        match (beginning.next(), beginning.next()) {
+            (Some((_, time)), None) => return Ok(time),
+            (Some(_), Some(_)) => return Err(format!("several marks begin with `{text}`")),
+            (None, _) => {}
+        }
         let context = TimeContext {
             playhead: self.playhead(),
             recording: self.facts.recording,

@@ -45,7 +45,7 @@ fn quiet(args: &[&str]) -> TerminalSession {
 fn keys_and_signals_that_end_the_run_restore_the_terminal() {
     for (key, signal, code, expected) in [
         (Some("q"), None, 0, "stopped after"),
-        (Some("\x03"), None, 0, "stopped after"),
+        (Some("\x03"), None, 130, "interrupted after"),
         (None, Some(Signal::INT), 130, "interrupted after"),
         (None, Some(Signal::TERM), 143, "interrupted after"),
         (None, Some(Signal::HUP), 143, "interrupted after"),
@@ -115,7 +115,7 @@ fn ctrl_c_ends_the_run_also_in_overlays_and_prompts() {
         session.wait_for("that it is open", |frame| frame.rows != before);
         session.keys("\x03");
         let (code, frame) = session.wait_end();
-        assert_eq!(code, 0, "{opens}: {frame}");
+        assert_eq!(code, 130, "{opens}: {frame}");
         session.assert_restored();
     }
 }

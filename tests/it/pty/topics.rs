@@ -154,7 +154,7 @@ fn a_topic_is_shown_with_its_last_message() {
 
 #[test]
 fn the_help_lists_every_key_and_gesture() {
-    for (columns, rows) in [(140, 50), (120, 80), (80, 80)] {
+    for (columns, rows) in [(140, 50), (120, 100), (80, 100)] {
         let session = play_demo(&["--start-paused"]).size(columns, rows).run();
         session.wait_text("PAUSED");
         let mut session = session;
@@ -391,7 +391,7 @@ fn a_watched_field_is_plotted_and_remembered() {
     session.keys("/imu");
     session.wait_text("topic (1 of 9: imu)");
     session.keys(&format!("{ENTER}{ENTER}"));
-    session.wait_text("orientation");
+    session.wait_text("after the stamp");
     session.keys("w");
     session.wait_text("header  watched");
     session.keys(&format!("{DOWN}{DOWN}{DOWN}{DOWN}w"));
@@ -431,7 +431,7 @@ fn messages_are_found_and_a_part_is_cut_out() {
     session.keys("/imu");
     session.wait_text("topic (1 of 9: imu)");
     session.keys(&format!("{ENTER}{ENTER}"));
-    session.wait_text("orientation");
+    session.wait_text("after the stamp");
     session.keys("/");
     session.wait_text(" find in /imu: ");
     session.keys(&format!("angular_velocity.q > 1{ENTER}"));

@@ -197,6 +197,7 @@ fn effects(model: &mut Model) -> String {
         }
         Effect::CopyCommand => "copy".to_owned(),
         Effect::QuitToResume => "quit to resume".to_owned(),
+        Effect::Interrupt => "interrupt".to_owned(),
         Effect::Quit => "quit".to_owned(),
     };
     let texts: Vec<String> = model.take_effects().into_iter().map(text).collect();
@@ -286,6 +287,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("half-rate", "rate 0.5", "", "×0.50"),
     ("double-rate", "rate 2", "", "×2.00"),
     ("normal-rate", "rate 1", "", "×1.00"),
+    ("ask-rate", "", "", " rate: "),
     ("reverse", "rate -1", "", "×−1.00"),
     ("seek-back", "seek 7.184", "", "+00:07.184"),
     ("seek-forward", "seek 17.184", "", "+00:17.184"),
@@ -323,6 +325,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("page-up", "", "", "›○ /camera/front/camera_info"),
     ("page-down", "", "", "›○ /tf_static"),
     ("show-topic", "", "", "recorded QoS"),
+    ("solo", "mute /camera/front/image_raw, mute /diagnostics, mute /gnss/fix, mute /imu/data, mute /lidar/points, mute /localization/kinematic_state, mute /map, mute /planning/scenario_planning/lane_driving/trajectory, mute /tf_static, mute /vehicle/status", "all topics but /camera/front/camera_info are muted", "/tf_static  (muted)"),
     ("mute", "mute /camera/front/camera_info", "/camera/front/camera_info is muted", "/camera/front/camera_info  (muted)"),
     ("watch", "", "to watch a field, show its topic and select it", ""),
     ("unwatch", "", "no field is watched", ""),
@@ -348,6 +351,8 @@ fn every_key_has_the_effects_of_its_action() {
         for key in Keys::parse(row.keys).unwrap().iter() {
             let mut model = paused();
             model.handle(Event::Key(*key), stamp(10_000));
+            let is_interrupt = key.to_string() == "ctrl+c";
+            let expected = if is_interrupt { "interrupt" } else { expected };
             assert_eq!(effects(&mut model), *expected, "{name}");
             assert_eq!(last_log_line(&model), *says, "{name}");
             assert!(is_shown(&model, shows), "{name}: {shows}");
@@ -386,7 +391,7 @@ fn quit_works_everywhere_and_prompts_take_text() {
         let mut model = paused();
         press(&mut model, open);
         model.take_effects();
-        assert_eq!(effects_of(&mut model, "ctrl+c"), "quit", "{open}");
+        assert_eq!(effects_of(&mut model, "ctrl+c"), "interrupt", "{open}");
     }
     for (open, label) in [("g", "go to"), ("/", "filter"), ("M", "name of the mark")] {
         let mut model = paused();
@@ -432,7 +437,7 @@ fn keys_can_be_rebound() {
         model,
         &[
             ("q", ""),
-            ("ctrl+c", "quit"),
+            ("ctrl+c", "interrupt"),
             ("x", "quit"),
             ("m", "step 1"),
             (".", ""),
@@ -461,7 +466,7 @@ fn keys_that_edit_text_do_so_in_a_prompt_even_if_they_are_bound() {
     assert!(is_shown(&model, " go to: 1") && !is_shown(&model, "2r"));
     assert_eq!(effects_of(&mut model, "ctrl+u"), "");
     assert!(is_shown(&model, "nanoseconds"));
-    assert_eq!(effects_of(&mut model, "ctrl+q ctrl+c"), "quit, quit");
+    assert_eq!(effects_of(&mut model, "ctrl+q ctrl+c"), "quit, interrupt");
     assert_eq!(effects_of(&mut model, "esc ctrl+w ctrl+u"), "quit, redraw");
 }
 
@@ -520,6 +525,11 @@ fn go_to_seeks_to_the_typed_time() {
         ("-10s", "seek 25.000"),
         ("14:32:17.5", "seek 10.500"),
         ("+999s", "seek 60.000"),
+        ("+00:12.5", "seek 12.500"),
+        ("start", "seek 0.000"),
+        ("END", "seek 60.000"),
+        ("hard braking", "seek 48.250"),
+        ("ped", "seek 9.500"),
     ] {
         press(&mut model, "g");
         type_text(&mut model, text);
@@ -995,8 +1005,8 @@ fn a_seek_out_of_the_loop_clears_it() {
         ("N N", "seek 27.000, end loop, seek 9.500", true),
         (
             "left right right u",
-            "seek 31.000, end loop, seek 31.000",
-            true,
+            "seek 31.000, end loop, seek 36.000, loop 12.184 to 31.000, seek 31.000",
+            false,
         ),
     ] {
         let mut model = looped();
@@ -1835,4 +1845,77 @@ fn a_to_b_is_written_without_muted_topics() {
         "cut 12.184 to 13.250 of 12 topics to drive_12.1-13.2s.mcap"
     );
     assert_eq!(effects_of(&mut model, "x esc"), "");
+}
+
+#[test]
+fn a_rate_is_typed() {
+    let mut model = paused();
+    for (text, expected) in [
+        ("0.25", "rate 0.25"),
+        ("×2", "rate 2"),
+        ("-1", "rate -1"),
+        ("max", "rate max"),
+        ("", ""),
+    ] {
+        press(&mut model, "R");
+        type_text(&mut model, text);
+        assert_eq!(effects_of(&mut model, "enter"), expected, "{text}");
+        assert!(!is_shown(&model, " rate: "), "{text}");
+    }
+    press(&mut model, "R");
+    type_text(&mut model, "fast");
+    assert_eq!(effects_of(&mut model, "enter"), "");
+    assert!(is_shown(&model, " rate: fast"));
+}
+
+#[test]
+fn one_topic_is_played_alone_and_all_again() {
+    let mut model = paused();
+    let muted = |model: &Model| {
+        let shown = picture(model, size(200, 50));
+        shown.matches("(muted)").count()
+    };
+    assert_eq!(muted(&model), 1);
+    press(&mut model, "S");
+    assert_eq!(muted(&model), 11);
+    press(&mut model, "S");
+    assert_eq!(
+        (muted(&model), last_log_line(&model).as_str()),
+        (0, "no topic is muted")
+    );
+}
+
+#[test]
+fn undo_sets_a_loop_again_that_a_seek_has_cleared() {
+    let mut model = paused();
+    press(&mut model, "l");
+    set_state(&mut model, State::Paused, 13_250);
+    press(&mut model, "l");
+    effects(&mut model);
+    assert_eq!(effects_of(&mut model, "0"), "end loop, seek 0.000");
+    assert_eq!(
+        effects_of(&mut model, "u"),
+        "loop 12.184 to 13.250, seek 13.250"
+    );
+    // A key that does not seek ends the group of seeks that are undone together.
+    press(&mut model, "5 T 6");
+    effects(&mut model);
+    assert_eq!(effects_of(&mut model, "u"), "seek 30.000");
+    assert_eq!(
+        effects_of(&mut model, "u"),
+        "loop 12.184 to 13.250, seek 13.250"
+    );
+}
+
+#[test]
+fn a_key_without_an_action_is_explained_once() {
+    let mut model = paused();
+    press(&mut model, "K");
+    assert_eq!(
+        last_log_line(&model),
+        "K is not bound to an action; ? shows all keys"
+    );
+    let before = last_log_line(&model);
+    press(&mut model, "J K");
+    assert_eq!(last_log_line(&model), before);
 }
