@@ -17,19 +17,19 @@ WIDTH, HEIGHT, MARGIN = 8.43, 18, 14
 
 
 def runs(line):
-    """The line in pieces of one look: column, text, colour, bold, dim, reversed."""
-    column, colour, bold, dim, swap = 0, None, False, False, False
+    """The line in pieces of one look: column, text, colour, background, bold, dim, reversed."""
+    column, colour, paper, bold, dim, swap = 0, None, None, False, False, False
     for piece in re.split(r"(\x1b\[[0-9;]*m)", line):
         if not piece.startswith("\x1b"):
             if piece:
-                yield column, piece, colour, bold, dim, swap
+                yield column, piece, colour, paper, bold, dim, swap
             column += len(piece)
             continue
         codes = [int(code or 0) for code in piece[2:-1].split(";")]
         while codes:
             code = codes.pop(0)
             if code == 0:
-                colour, bold, dim, swap = None, False, False, False
+                colour, paper, bold, dim, swap = None, None, False, False, False
             elif code in (1, 2):
                 bold, dim = bold or code == 1, dim or code == 2
             elif code == 22:
@@ -43,8 +43,14 @@ def runs(line):
             elif code == 38 and codes[:1] == [5]:
                 colour = (COLOURS + BRIGHT)[codes[1] % 16]
                 codes = codes[2:]
+            elif code in (38, 48) and codes[:1] == [2]:
+                true = "#{:02x}{:02x}{:02x}".format(*codes[1:4])
+                colour, paper = (true, paper) if code == 38 else (colour, true)
+                codes = codes[4:]
             elif code == 39:
                 colour = None
+            elif code == 49:
+                paper = None
 
 
 def main():
@@ -57,13 +63,14 @@ def main():
     print(f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>')
     for row, line in enumerate(lines):
         y = MARGIN + row * HEIGHT
-        for column, text, colour, bold, dim, swap in runs(line):
-            if not text.strip() and not swap:
+        for column, text, colour, paper, bold, dim, swap in runs(line):
+            if not text.strip() and not swap and not paper:
                 continue
             x, length = MARGIN + column * WIDTH, len(text) * WIDTH
-            ink, paper = colour or FOREGROUND, BACKGROUND
+            ink = colour or FOREGROUND
             if swap:
-                ink, paper = paper, ink
+                ink, paper = paper or BACKGROUND, ink
+            if paper:
                 print(f'<rect x="{x:.1f}" y="{y}" width="{length:.1f}" height="{HEIGHT}" fill="{paper}"/>')
             look = (' font-weight="bold"' if bold else "") + (' opacity="0.55"' if dim else "")
             print(f'<text x="{x:.1f}" y="{y + 14}" textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs" '

@@ -49,6 +49,12 @@ impl<T: PartialEq> Pacing<T> {
         }
     }
 
+    /// When the next read may begin if what is shown is not known at all.
+    pub(crate) fn soon(&self) -> Time<Steady> {
+        self.last
+            .map_or(Time::MIN, |(arrived, _)| arrived.saturating_add(INTERVAL))
+    }
+
     /// A request was sent; it takes the place of the pending one.
     pub(crate) fn sent(&mut self, request: T, now: Time<Steady>) {
         self.pending = Some((request, now));

@@ -26,6 +26,9 @@ use crate::tui::watch::pin::Pin;
 /// How long after the last event the screen is drawn once more, with the final read-ahead and rates.
 const SETTLE_DELAY: Duration = Duration::from_millis(250);
 
+/// How long a read of values for another part is waited for while playing.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// What the screen asks the main loop to do.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ScreenRequest {
@@ -259,20 +262,31 @@ impl Screen {
         }
     }
 
-    /// Requests the values that are to be shown; not again before the answer, unless playback was paused or sought to
-    /// another part of the recording.
+    /// Requests the values that are to be shown; not again before the answer, unless the pending read is for another
+    /// part of the recording.
     fn request_values(&mut self, now: Time<Steady>) {
         let Some((pins, range)) = self.model.wanted_values() else {
             return self.cancel_values();
         };
         let is_moving = self.model.is_moving();
+        let here = self.model.playhead();
         let shown = self.model.view_range().range().intersection(range);
         let is_pending = self.values.pending().is_some_and(|((asked, of), since)| {
             let is_for_this = shown.is_none_or(|shown| of.intersection(shown) == Some(shown));
-            let is_recent = now.saturating_since(*since) < pacing::INTERVAL;
-            *asked == pins && (is_moving || is_for_this || is_recent)
+            // A read that is ended again and again never has a result.
+            let patience = if is_moving {
+                PATIENCE
+            } else {
+                pacing::INTERVAL
+            };
+            let is_recent = now.saturating_since(*since) < patience;
+            *asked == pins && (is_for_this || is_recent || (is_moving && of.contains(here)))
         });
-        let next = self.values.next(is_moving);
+        let next = if self.model.is_watched_known(here) {
+            self.values.next(is_moving)
+        } else {
+            self.values.soon()
+        };
         if is_pending {
             // It is looked at again when the answer comes, or with the next frame.
         } else if next <= now {

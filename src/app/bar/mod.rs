@@ -137,7 +137,7 @@ pub(crate) fn watch<O>(
         model.handle(resume::begun(bag, position), Timestamp::now());
     }
     let mut host = LocalRun::new(run, running, bag, marks);
-    let left = show(
+    let shown = show(
         &mut host,
         run.log_target,
         name.unwrap_or_default(),
@@ -152,19 +152,12 @@ pub(crate) fn watch<O>(
             })
         },
     );
-    let left = left?;
-    watched_file::save(&left.model);
-    if let Some(command) = left.resume_with {
+    let model = shown?;
+    watched_file::save(&model);
+    if let Some(command) = resume::command(&model) {
         tracing::info!("resume with: {command}");
     }
     Ok(host.ended())
-}
-
-/// What is left when the bar is.
-pub(crate) struct Left {
-    model: Model,
-    /// The command line that plays on, unless everything was played.
-    resume_with: Option<String>,
 }
 
 /// What the bar shows of a run.
@@ -183,7 +176,7 @@ pub(crate) fn show(
     log_target: &LogTarget,
     name: &str,
     start: impl FnOnce(EventSink) -> anyhow::Result<Shown>,
-) -> Result<Left, Failure> {
+) -> Result<Model, Failure> {
     let (told, news) = bounded(WAITING);
     // Nothing is written any more where the screen will be, and earlier lines have been written.
     log_target.log.divert(Box::new(lines_to(told.clone())));
@@ -214,7 +207,7 @@ fn draw(
     }: Shown,
     terminal: Terminal,
     news: &Receiver<Event>,
-) -> anyhow::Result<Left> {
+) -> anyhow::Result<Model> {
     let (wake, moved) = bounded(1);
     let transport = host.transport().clone();
     transport.on_change(Arc::new(move || {
@@ -227,7 +220,6 @@ fn draw(
     let mut hang_up = tui::terminal_hang_up()?;
     screen.handle(host.first_events());
     let mut is_drawn = true;
-    let mut resume_with = None;
     loop {
         if is_drawn && let Err(error) = screen.draw() {
             has_gone(host, error.into())?;
@@ -288,32 +280,21 @@ fn draw(
                     if host.is_late() =>
                 {
                     tui::restore_for_good();
+                    watched_file::save(screen.model());
                     host.finish_marks(PATIENCE);
                     log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
                 ScreenRequest::QuitToResume => {
                     remember(host, screen.model());
-                    resume_with = resume::command(screen.model());
                     host.leave();
                 }
-                ScreenRequest::Interrupt => {
-                    resume_with = resume::command(screen.model());
-                    host.interrupt(Exit::Interrupted);
-                }
-                ScreenRequest::Quit => {
-                    // Once the run has ended, it is neither playing nor paused.
-                    resume_with = resume::command(screen.model());
-                    host.leave();
-                }
+                ScreenRequest::Interrupt => host.interrupt(Exit::Interrupted),
+                ScreenRequest::Quit => host.leave(),
             }
         }
     }
-    let model = screen.into_model();
-    Ok(Left {
-        resume_with: resume_with.or_else(|| resume::command(&model)),
-        model,
-    })
+    Ok(screen.into_model())
 }
 
 fn copy_command(screen: &mut Screen) {

@@ -1,6 +1,6 @@
 //! [`command_line`]: the command line that plays on from where a run is.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use clap::{Arg, Command, CommandFactory as _};
@@ -9,11 +9,12 @@ use super::shell_word::quoted;
 use crate::cli::args::argv::spread_lists;
 use crate::cli::args::flags::Cli;
 use crate::player::{Pace, PlayedRange};
-use crate::time::{AtEnd, Ros, Time, TimeRange};
+use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 
 /// Flags that the state of the run replaces.
-const REPLACED: [&str; 11] = [
+const REPLACED: [&str; 12] = [
     "begin-at",
+    "clock-start",
     "end",
     "loop",
     "loop-range",
@@ -39,6 +40,8 @@ pub struct RunState {
     pub pace: Pace,
     /// Whether playback is paused.
     pub is_paused: bool,
+    /// How much later `/clock` is than the recorded time.
+    pub clock_shift: Duration,
     /// The recorded names of the topics that are muted.
     pub muted: Vec<String>,
 }
@@ -54,7 +57,8 @@ pub fn command_line(words: impl IntoIterator<Item = OsString>, state: &RunState)
     if state.pace == Pace::Follow {
         words.extend_from_slice(flags);
     } else {
-        words.extend(kept(flags, &Cli::command()));
+        let kept = kept(flags, &Cli::command()).into_iter();
+        words.extend(kept.filter(|word| !awaits(word, &state.muted)));
         words.extend(flags_of(state).into_iter().map(OsString::from));
     }
     let muted = state.muted.iter();
@@ -62,6 +66,15 @@ pub fn command_line(words: impl IntoIterator<Item = OsString>, state: &RunState)
     words.extend_from_slice(rest);
     let words = words.iter().map(|word| quoted(word));
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a word waits for the subscribers of one of these topics: a topic that is not played cannot be awaited.
+fn awaits(word: &OsStr, topics: &[String]) -> bool {
+    let value = word
+        .to_str()
+        .and_then(|word| word.strip_prefix("--wait-for-subscribers="));
+    let name = value.and_then(|value| value.split('=').next());
+    name.is_some_and(|name| topics.iter().any(|topic| topic == name))
 }
 
 fn flags_of(state: &RunState) -> Vec<String> {
@@ -86,6 +99,17 @@ fn flags_of(state: &RunState) -> Vec<String> {
         Pace::At(speed) => flag("rate", speed.to_string()),
         Pace::Max => flag("rate", "max".to_owned()),
         Pace::Follow => {}
+    }
+    if state.clock_shift != Duration::ZERO {
+        let (range, _) = state.played.current();
+        let is_reverse = matches!(state.pace, Pace::At(speed) if speed.is_reverse());
+        let entry = if is_reverse {
+            range.stop()
+        } else {
+            range.start()
+        };
+        let shown = entry.saturating_add(state.clock_shift);
+        flag("clock-start", shown.as_nanos().to_string());
     }
     if state.played.at_end == AtEnd::Loop {
         flags.push("--loop".to_owned());
@@ -187,6 +211,7 @@ mod tests {
             position: at(12),
             pace: Pace::At(Speed::NORMAL),
             is_paused: false,
+            clock_shift: Duration::ZERO,
             muted: Vec::new(),
         }
     }
@@ -268,6 +293,17 @@ mod tests {
             assert_eq!(options.begin_at, Some(at(12)), "{line}");
             let intent = options.intent == crate::player::Intent::Pause;
             assert_eq!(intent, is_paused, "{line}");
+            // A shifted clock keeps its shift, wherever playing begins.
+            let shifted = RunState {
+                clock_shift: Duration::from_secs(500),
+                ..state
+            };
+            let line = resumed("play a.mcap --clock-start 7 --clock", &shifted);
+            assert_eq!(
+                self::options(&line).clock.shift,
+                shifted.clock_shift,
+                "{line}"
+            );
         }
     }
 
@@ -279,6 +315,11 @@ mod tests {
         };
         let tail = "'--exclude-topics=/a b' --exclude-topics=/tmp";
         assert!(resumed("play a.mcap", &muted).ends_with(tail));
+        let awaited = resumed("play a.mcap --wait-for-subscribers /b /tmp=2", &muted);
+        assert!(
+            awaited.starts_with("play a.mcap --wait-for-subscribers=/b --begin-at"),
+            "{awaited}"
+        );
         let followed = RunState {
             pace: Pace::Follow,
             ..muted

@@ -8,7 +8,7 @@
 //! ascii = true
 //!
 //! [keys]
-//! quit = ["x", "ctrl+c"]
+//! quit = ["X", "ctrl+c"]
 //! play-pause = "space"
 //! ```
 

@@ -2,7 +2,7 @@
 //! nodes report.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::bag::{Bag, Direction, TopicId};
 use crate::find::{Conditions, Expression, Found, Hit, Search, Severity, alerts};
@@ -12,6 +12,8 @@ use crate::tui::pacing::wall_now;
 
 /// The shortest interval between reports of a search that goes on.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
+/// The most warnings that are kept.
+const MOST_WARNINGS: usize = MOST_FOUND / 2;
 /// The longest search for alerts; nobody asked for it.
 const LONGEST_FOR_ALERTS: Duration = Duration::from_secs(20);
 
@@ -33,8 +35,9 @@ enum Kind {
         severities: Vec<Severity>,
         /// What a topic reported last: the same again is left out.
         last: HashMap<TopicId, String>,
-        /// How many warnings are kept: they must not take the room of errors.
+        /// How many warnings are kept, and how many are not: they must not take the room of errors.
         warnings: usize,
+        left_out: usize,
     },
 }
 
@@ -54,6 +57,7 @@ impl BackgroundSearch {
             severities,
             last: HashMap::new(),
             warnings: 0,
+            left_out: 0,
         };
         Self::new(bag, conditions, kind, String::new())
     }
@@ -84,7 +88,7 @@ impl BackgroundSearch {
             Kind::Alerts { .. } => LONGEST_FOR_ALERTS,
         };
         let (mut goes_on, mut is_late, mut since) = (true, false, wall_now());
-        let (mut reported, mut count): (Instant, usize) = (since, 0);
+        let (mut reported, mut is_due) = (since, false);
         let mut is_full = false;
         while !is_full {
             let spent = &mut self.spent;
@@ -93,15 +97,17 @@ impl BackgroundSearch {
                 is_late = *spent >= longest;
                 goes_on = is_wanted();
                 since = wall_now();
-                goes_on && !is_late
+                is_due = since - reported >= REPORT_INTERVAL;
+                goes_on && !is_late && !is_due
             });
             match next {
+                None if goes_on && !is_late && is_due => {}
                 None => break,
                 Some(Found::Hit(hit)) => is_full = !self.take(&hit),
                 Some(Found::Unreadable(_) | Found::Damage(_)) => self.unreadable += 1,
             }
-            if self.found.messages.len() > count && reported.elapsed() >= REPORT_INTERVAL {
-                (reported, count) = (wall_now(), self.found.messages.len());
+            if is_due || reported.elapsed() >= REPORT_INTERVAL {
+                (reported, is_due) = (wall_now(), false);
                 self.found.share = self.search.progress().share;
                 report(self.found.clone());
             }
@@ -131,12 +137,17 @@ impl BackgroundSearch {
             severities,
             last,
             warnings,
+            left_out,
         } = &mut self.kind
         {
             severity = severities.get(hit.matched.expression).copied();
             let is_same = last.insert(hit.topic, text.clone()).as_ref() == Some(&text);
             let is_warning = severity == Some(Severity::Warning);
-            if is_same || (is_warning && *warnings == MOST_FOUND / 2) {
+            if is_same {
+                return true;
+            }
+            if is_warning && *warnings == MOST_WARNINGS {
+                *left_out += 1;
                 return true;
             }
             *warnings += usize::from(is_warning);
@@ -153,8 +164,14 @@ impl BackgroundSearch {
     fn problem(&self, is_full: bool, is_late: bool) -> Option<String> {
         let percent = self.found.share * 100.0;
         let s = if self.unreadable == 1 { "" } else { "s" };
+        let left_out = match self.kind {
+            Kind::Expression => 0,
+            Kind::Alerts { left_out, .. } => left_out,
+        };
         if is_full {
             Some(format!("only the first {MOST_FOUND} are kept"))
+        } else if left_out > 0 {
+            Some(format!("only the first {MOST_WARNINGS} warnings are kept"))
         } else if is_late {
             Some(format!(
                 "only the first {percent:.0} % of the recording were searched"

@@ -81,6 +81,8 @@ pub struct Model {
     /// The pace that the player was asked for, and when; `None` once the player has it.
     pub(super) requested_pace: Option<(Pace, Time<Steady>)>,
     pub(super) history: Vec<Undo>,
+    /// Whether playback was paused, as far as is known, before the run ended.
+    pub(super) was_paused: bool,
     /// Whether a key without an action was explained.
     pub(super) is_unbound_explained: bool,
     pub(super) last_seek: Option<Timestamp>,
@@ -132,6 +134,7 @@ impl Model {
             last_seek_number: 0,
             requested_pace: None,
             history: Vec::new(),
+            was_paused: false,
             is_unbound_explained: false,
             last_seek: None,
             drag: None,
@@ -170,6 +173,9 @@ impl Model {
         let Some(status) = status else {
             return;
         };
+        if status.state != State::Stopped {
+            self.was_paused = status.state == State::Paused;
+        }
         self.target = self.target.filter(|target| {
             target
                 .seek_number

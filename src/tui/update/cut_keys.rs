@@ -39,7 +39,10 @@ impl Model {
         if out.is_empty() {
             return;
         }
-        let played = self.rows.iter().filter(|row| !row.is_muted);
+        let played = self
+            .rows
+            .iter()
+            .filter(|row| !row.is_muted && row.left_out.is_none());
         let topics = played.map(|row| row.id).collect();
         self.effects
             .push(Effect::Cut(CutRequest { range, topics, out }));

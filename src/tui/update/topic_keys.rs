@@ -36,9 +36,14 @@ impl Model {
 
     /// Mutes all topics but the selected one; if they are, none.
     pub(super) fn solo(&mut self, stamp: Timestamp) {
-        let Some(only) = self.selected_row().map(|row| row.id) else {
+        let Some(row) = self.shown_or_selected() else {
             return;
         };
+        if row.left_out.is_some() {
+            let text = format!("{} is not played", row.name);
+            return self.log_info(text, stamp);
+        }
+        let only = row.id;
         let is_solo = |row: &TopicRow| row.is_muted == (row.id != only);
         let mut played = self.rows.iter().filter(|row| row.left_out.is_none());
         let was_solo = played.all(is_solo);
@@ -67,10 +72,7 @@ impl Model {
     }
 
     pub(super) fn mute(&mut self, stamp: Timestamp) {
-        let topic = match &self.layer {
-            Layer::Topic(card, _) => Some(card.topic),
-            _ => self.selected_row().map(|row| row.id),
-        };
+        let topic = self.shown_or_selected().map(|row| row.id);
         let row = self.rows.iter_mut().find(|row| Some(row.id) == topic);
         let Some(row) = row else {
             return;
@@ -91,5 +93,13 @@ impl Model {
         };
         self.send_command(command);
         self.log_info(text, stamp);
+    }
+
+    /// The row of the topic that is shown, or the selected one.
+    fn shown_or_selected(&self) -> Option<&TopicRow> {
+        match &self.layer {
+            Layer::Topic(card, _) => self.rows.iter().find(|row| row.id == card.topic),
+            _ => self.selected_row(),
+        }
     }
 }

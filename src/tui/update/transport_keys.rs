@@ -217,6 +217,10 @@ impl Model {
         self.log_lifted_limit(here, stamp);
         self.played = self.played.without_loop(here, self.facts.recording);
         self.send_command(Command::EndLoop);
+        // It was cleared on purpose: undoing a seek does not set it again.
+        for undo in &mut self.history {
+            undo.ab_loop = None;
+        }
     }
 
     /// A time as the header shows it: relative to the start of the recording.

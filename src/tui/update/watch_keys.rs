@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::time::TimeRange;
+use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::layers::Layer;
 use crate::tui::model::parts::TopicRow;
@@ -14,7 +14,7 @@ use crate::tui::watch::view_range::ViewRange;
 const MOST_PINS: usize = 8;
 
 impl Model {
-    /// Watches the saved fields whose topics are played.
+    /// Watches the saved fields whose topics are in the table.
     #[must_use]
     pub fn watching(mut self, saved: &[SavedPin]) -> Self {
         for saved in saved {
@@ -79,6 +79,13 @@ impl Model {
         Some((pins.clone(), range))
     }
 
+    /// Whether values around this time were read.
+    pub(in crate::tui) fn is_watched_known(&self, time: Time<Ros>) -> bool {
+        let values = self.watch.values.as_ref();
+        let known = values.filter(|known| known.pins == self.watch.pins);
+        known.is_some_and(|known| known.range.contains(time))
+    }
+
     /// Keeps values that were read, unless others are watched by now.
     pub(super) fn take_watched(&mut self, values: WatchedValues) {
         if values.pins == self.watch.pins {
@@ -127,6 +134,9 @@ impl Model {
 
     /// Selects another field of a card; `false` if there is none in this direction.
     pub(super) fn move_field(&mut self, by: isize) -> bool {
+        if self.facts.is_elsewhere {
+            return false;
+        }
         let Layer::Topic(card, _) = &mut self.layer else {
             return false;
         };

@@ -52,7 +52,7 @@ fn cells(count: usize, place: Rect) -> Vec<Rect> {
     let count = u16::try_from(count).unwrap_or(u16::MAX);
     // A field that has less than this is put beside another one.
     let comfortable = 6;
-    let most_columns = (place.width / LEAST_WIDTH).max(1);
+    let most_columns = (place.width / LEAST_WIDTH).clamp(1, count.max(1));
     let columns = (1..=most_columns)
         .find(|columns| place.height / count.div_ceil(*columns) >= comfortable)
         .unwrap_or(most_columns);
@@ -151,6 +151,9 @@ mod tests {
         );
         let beside = [Rect::new(0, 0, 59, 8), Rect::new(60, 0, 59, 8)];
         assert_eq!(cells(2, 120, 8), beside);
+        // One field has the whole width.
+        assert_eq!(cells(1, 200, 5), [Rect::new(0, 0, 200, 5)]);
+        assert_eq!(cells(2, 200, 5).len(), 2);
         // What has no room is not shown.
         assert_eq!(cells(8, 60, 7).len(), 2);
         assert_eq!(cells(1, 10, 3).len(), 1);

@@ -170,7 +170,7 @@ pub(super) fn label(series: &Series, value: f64, width: usize) -> String {
     }
 }
 
-/// A number with six significant digits.
+/// A number with five or six significant digits.
 pub(super) fn number(number: f64) -> String {
     let size = number.abs();
     if number == 0.0 || !number.is_finite() {

@@ -3,10 +3,10 @@
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::untrusted::Foreign;
 
-/// How many equal parts of the range keep values of their own. Of each part the lowest and the highest number are kept,
-/// and the last value.
+/// How many equal parts of the range keep values of their own. Of a part with more than [`COLLECTED`] values the lowest
+/// and the highest number are kept, and the last values.
 pub(crate) const PARTS: usize = 2048;
-/// How many values of a part are collected before it is thinned out.
+/// How many values a part may have before it is thinned out.
 const COLLECTED: usize = 8;
 /// The most characters of a text that are kept.
 const MOST_CHARACTERS: usize = 120;
@@ -121,7 +121,6 @@ impl Series {
     pub fn push(&mut self, time: Time<Ros>, value: WatchedValue) {
         let index = self.part_of(time);
         if index != self.part_index {
-            self.thin_out();
             self.points.append(&mut self.part);
             self.part_index = index;
         }
@@ -131,7 +130,7 @@ impl Series {
         }
     }
 
-    /// Keeps of the present part its lowest and its highest number, and its last value.
+    /// Keeps of the present part its lowest and its highest number, its last value, and one from before the range.
     fn thin_out(&mut self) {
         let numbers = || {
             let points = self.part.iter().enumerate();
@@ -140,10 +139,12 @@ impl Series {
         let lowest = numbers().min_by(|a, b| a.1.total_cmp(&b.1));
         let highest = numbers().max_by(|a, b| a.1.total_cmp(&b.1));
         let kept = [lowest, highest].map(|found| found.map(|(at, _)| at));
-        let last = self.part.len().saturating_sub(1);
+        let (start, last) = (self.range.start(), self.part.len().saturating_sub(1));
         let mut at = 0;
-        self.part.retain(|_| {
-            let is_kept = at == last || kept.contains(&Some(at));
+        self.part.retain(|point| {
+            // The value from before the range holds at its start.
+            let is_before = point.time < start;
+            let is_kept = at == last || is_before || kept.contains(&Some(at));
             at += 1;
             is_kept
         });
@@ -239,7 +240,7 @@ mod tests {
         });
         let series = series(values, whole);
         let kept = numbers(series.points_around(whole));
-        assert!(kept.len() <= 3 * PARTS + COLLECTED, "{}", kept.len());
+        assert!(kept.len() <= COLLECTED * PARTS, "{}", kept.len());
         assert!(kept.contains(&1e6));
         assert_eq!(value_at(&series, 999_999), Ok(f64::from(999_999_u32 % 7)));
     }

@@ -1842,7 +1842,7 @@ fn a_to_b_is_written_without_muted_topics() {
     assert!(is_shown(&model, " write A-B to: drive_12.1-13.2s.mcap"));
     assert_eq!(
         effects_of(&mut model, "enter"),
-        "cut 12.184 to 13.250 of 12 topics to drive_12.1-13.2s.mcap"
+        "cut 12.184 to 13.250 of 11 topics to drive_12.1-13.2s.mcap"
     );
     assert_eq!(effects_of(&mut model, "x esc"), "");
 }

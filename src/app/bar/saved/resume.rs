@@ -55,6 +55,7 @@ pub(crate) fn command(model: &Model) -> Option<String> {
         position: state.position,
         pace: state.pace,
         is_paused: state.is_paused,
+        clock_shift: state.clock_shift,
         muted: state.muted,
     };
     Some(command_line(std::env::args_os(), &state))
