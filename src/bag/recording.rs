@@ -204,7 +204,7 @@ impl Bag {
         Cursor::new(contents, topics.clone(), direction, bounds)
     }
 
-    /// The bag as it is stored in its files, for those who copy it.
+    /// The bag as it is stored in its files, for copying.
     pub(crate) fn stored(&self) -> Stored {
         Stored::new(Arc::clone(&self.contents))
     }

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::outcome::Written;
 use crate::bag::{Bag, Topic};
-use crate::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+use crate::ros::WrittenQos;
 use crate::time::TimeRange;
 use crate::untrusted::yaml::{self, quoted};
 
@@ -112,7 +112,7 @@ struct TopicFields<'a> {
     #[serde(rename = "type")]
     type_name: Quoted<'a>,
     serialization_format: Quoted<'a>,
-    offered_qos_profiles: Vec<Profile>,
+    offered_qos_profiles: Vec<WrittenQos>,
     type_description_hash: Quoted<'a>,
 }
 
@@ -122,63 +122,8 @@ impl<'a> TopicFields<'a> {
             name: Quoted(&topic.name),
             type_name: Quoted(topic.type_name()),
             serialization_format: Quoted(&topic.encoding),
-            offered_qos_profiles: topic.offered_qos.iter().map(Profile::of).collect(),
+            offered_qos_profiles: topic.offered_qos.iter().map(WrittenQos::of).collect(),
             type_description_hash: Quoted(topic.type_hash.as_deref().unwrap_or_default()),
-        }
-    }
-}
-
-/// A profile in the words of version 9.
-#[derive(Serialize)]
-struct Profile {
-    history: &'static str,
-    depth: u32,
-    reliability: &'static str,
-    durability: &'static str,
-    deadline: Limit,
-    lifespan: Limit,
-    liveliness: &'static str,
-    liveliness_lease_duration: Limit,
-    avoid_ros_namespace_conventions: bool,
-}
-
-#[derive(Serialize)]
-struct Limit {
-    sec: u64,
-    nsec: u64,
-}
-
-impl From<QosDuration> for Limit {
-    fn from(QosDuration { sec, nsec }: QosDuration) -> Self {
-        Self { sec, nsec }
-    }
-}
-
-impl Profile {
-    fn of(qos: &Qos) -> Self {
-        let (history, depth) = match qos.history {
-            History::KeepLast(depth) => ("keep_last", depth),
-            History::KeepAll => ("keep_all", 0),
-        };
-        Self {
-            history,
-            depth,
-            reliability: match qos.reliability {
-                Reliability::Reliable => "reliable",
-                Reliability::BestEffort => "best_effort",
-            },
-            durability: match qos.durability {
-                Durability::Volatile => "volatile",
-                Durability::TransientLocal => "transient_local",
-            },
-            deadline: qos.deadline.into(),
-            lifespan: qos.lifespan.into(),
-            liveliness: match qos.liveliness {
-                Liveliness::Automatic => "automatic",
-                Liveliness::ManualByTopic => "manual_by_topic",
-            },
-            liveliness_lease_duration: qos.lease.into(),
-            avoid_ros_namespace_conventions: false,
         }
     }
 }

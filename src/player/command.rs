@@ -162,3 +162,22 @@ pub struct Status {
     /// Seeks taken. A caller that sent a seek can tell from it whether this status is from after the seek.
     pub seeks: u64,
 }
+
+/// The state of a run, as far as a later run can begin with it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunState {
+    /// The range of the recording.
+    pub recording: TimeRange,
+    /// What is played, with the changes that were requested.
+    pub played: PlayedRange,
+    /// The position of playback.
+    pub position: Time<Ros>,
+    /// How fast it plays.
+    pub pace: Pace,
+    /// Whether playback is paused, or was before the run ended.
+    pub is_paused: bool,
+    /// How much later `/clock` is than the recorded time.
+    pub clock_shift: Duration,
+    /// The recorded names of the topics that are muted; empty if nothing else is played.
+    pub muted: Vec<String>,
+}

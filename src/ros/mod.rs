@@ -21,6 +21,7 @@ pub use qos::{
     Durability, History, Liveliness, MAX_LATCHED_MESSAGES, Qos, QosDuration, Reliability,
 };
 pub(crate) use qos::{RecordedProfile, kept_by_latched};
+pub(crate) use qos_offers::WrittenQos;
 pub use qos_overrides::{QosOverrides, QosOverridesError};
 #[cfg(feature = "wire")]
 pub use rihs01::{ComputedHash, message_hash, service_hash};

@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 use crate::untrusted::yaml;
 
-/// A profile as it is written.
+/// A profile in the words in which rosbag2 writes it.
 #[derive(Serialize)]
-struct Written {
+pub(crate) struct WrittenQos {
     history: &'static str,
     depth: u32,
     reliability: &'static str,
@@ -29,13 +29,13 @@ struct Span {
 impl Qos {
     /// A YAML list with one entry for each profile, which [`Qos::parse_offers`] reads back.
     pub fn write_offers(offers: &[Self]) -> String {
-        let written: Vec<Written> = offers.iter().map(Written::of).collect();
+        let written: Vec<WrittenQos> = offers.iter().map(WrittenQos::of).collect();
         yaml::write(&written).expect("words and numbers can be written")
     }
 }
 
-impl Written {
-    fn of(qos: &Qos) -> Self {
+impl WrittenQos {
+    pub(crate) fn of(qos: &Qos) -> Self {
         let (history, depth) = match qos.history {
             History::KeepLast(depth) => ("keep_last", depth),
             History::KeepAll => ("keep_all", 0),

@@ -44,7 +44,6 @@ pub use terminal::job_control::{
 };
 pub use terminal::writer::{is_stuck, restore_for_good};
 pub use update::Event;
-pub use update::run_state::RunState;
 pub use view::draw;
 pub use watch::pin::{Pin, SavedField, SavedPin, WatchedField};
 pub use watch::series::{Point, Series, ValueAt, WatchedValue};

@@ -65,7 +65,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Setup {
     args: PlayArgs,
     look: Look,
-    /// Whether the run is made for its result, and not for someone who watches it.
+    /// Whether the report is JSON: such a run does not begin where the recording was left.
     is_json: bool,
     appearance: Option<Appearance>,
     /// Where playing begins, because the recording was left there.

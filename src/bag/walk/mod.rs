@@ -1,7 +1,7 @@
 //! Reads the messages of a bag in order, in either direction.
 //!
 //! `cursor.rs` is the walk; `chunks_ahead.rs` finds the chunks of a position. The order is that of `Key`
-//! (`bag/message.rs`). `stored.rs` reads a bag in the order of its files, for those who copy it.
+//! (`bag/message.rs`). `stored.rs` reads a bag in the order of its files, for copying.
 
 pub(crate) mod chunks_ahead;
 pub(crate) mod cursor;

@@ -1,4 +1,4 @@
-//! [`Stored`]: a bag as it is stored in its files, for those who copy it: definitions, chunks in the order of each
+//! [`Stored`]: a bag as it is stored in its files, for copying: definitions, chunks in the order of each
 //! file, attachments and metadata records.
 //!
 //! A chunk is either copied as it is ([`Stored::sealed`]) or opened ([`Stored::open`]), with the same checks and

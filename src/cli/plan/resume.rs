@@ -8,8 +8,8 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::shell_word::quoted;
 use crate::cli::args::argv::spread_lists;
 use crate::cli::args::flags::Cli;
-use crate::player::{Pace, PlayedRange};
-use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
+use crate::player::{Pace, RunState};
+use crate::time::{AtEnd, Duration, Ros, Time};
 
 /// Flags that the state of the run replaces.
 const REPLACED: [&str; 12] = [
@@ -26,25 +26,6 @@ const REPLACED: [&str; 12] = [
     "start-offset",
     "start-paused",
 ];
-
-/// The state of a run, as far as flags can say it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RunState {
-    /// The range of the recording.
-    pub recording: TimeRange,
-    /// What is played.
-    pub played: PlayedRange,
-    /// The position of playback.
-    pub position: Time<Ros>,
-    /// How fast it plays.
-    pub pace: Pace,
-    /// Whether playback is paused.
-    pub is_paused: bool,
-    /// How much later `/clock` is than the recorded time.
-    pub clock_shift: Duration,
-    /// The recorded names of the topics that are muted.
-    pub muted: Vec<String>,
-}
 
 /// The words of a command line, the name of the program first, with the flags that bring about this state; quoted for a
 /// shell. What has no flag is left out, such as the zoom. A run that follows a clock keeps its flags: the clock says
@@ -192,9 +173,9 @@ fn kept_shorts(
 mod tests {
     use super::*;
     use crate::cli::plan::plan;
-    use crate::player::Options;
+    use crate::player::{Options, PlayedRange};
     use crate::ros::QosOverrides;
-    use crate::time::Speed;
+    use crate::time::{Speed, TimeRange};
 
     fn at(secs: i64) -> Time<Ros> {
         Time::from_secs(1000 + secs)

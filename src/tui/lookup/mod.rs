@@ -3,7 +3,7 @@
 //!
 //! Of each kind only the newest request is answered, and the read for an older one is cancelled. What takes less time
 //! is answered while something that takes longer is read: messages, watched values, densities, a search, and at last
-//! holes and alerts, which nobody waits for. When the lookup is dropped, no new read begins. The thread is not joined:
+//! holes and alerts. When the lookup is dropped, no new read begins. The thread is not joined:
 //! it owns nothing that needs cleaning up, and reading a chunk may take long.
 
 mod search;
@@ -275,7 +275,7 @@ impl PendingRequests<'_> {
         !self.is_over
     }
 
-    /// The same, then for holes and alerts, which nobody waits for.
+    /// The same, then for holes and alerts.
     fn answer_all(&mut self) -> bool {
         while self.answer_searches() {
             let bag = self.bag;

@@ -14,7 +14,7 @@ use crate::tui::pacing::wall_now;
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 /// The most warnings that are kept.
 const MOST_WARNINGS: usize = MOST_FOUND / 2;
-/// The longest search for alerts; nobody asked for it.
+/// The longest search for alerts, which starts by itself.
 const LONGEST_FOR_ALERTS: Duration = Duration::from_secs(20);
 
 /// A search, and what it has found.

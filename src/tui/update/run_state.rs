@@ -1,27 +1,7 @@
-//! [`RunState`]: the state of the run, for the state files and the command line that plays on.
+//! [`Model::run_state`]: the state of the run, for the remembered position and the command line that plays on.
 
-use crate::player::{Pace, PlayedRange};
-use crate::time::{Duration, Ros, Time, TimeRange};
+use crate::player::RunState;
 use crate::tui::model::Model;
-
-/// The state of a run that is under way.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RunState {
-    /// The range of the recording.
-    pub recording: TimeRange,
-    /// What is played, with the changes that were requested.
-    pub played: PlayedRange,
-    /// The position.
-    pub position: Time<Ros>,
-    /// How fast it plays.
-    pub pace: Pace,
-    /// Whether it is paused, or was before the run ended.
-    pub is_paused: bool,
-    /// How much later `/clock` is than the recorded time.
-    pub clock_shift: Duration,
-    /// The recorded names of the topics that are muted; empty if nothing else is played.
-    pub muted: Vec<String>,
-}
 
 impl Model {
     /// The state of the run; `None` before its status is known, and at the edges of the recording.

@@ -1,7 +1,7 @@
 //! Playing on later: the command line for it, and the positions that `Q` remembers.
 
 use bagplay::bag::Bag;
-use bagplay::cli::{PlayArgs, RunState, command_line};
+use bagplay::cli::{PlayArgs, command_line};
 use bagplay::player::Pace;
 use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::tui::{Event, LogLine, Model, Severity};
@@ -49,15 +49,6 @@ impl RecordingKey {
 /// The command line that plays on from what the screen shows; `None` before the start and at the end.
 pub(crate) fn command(model: &Model) -> Option<String> {
     let state = model.run_state()?;
-    let state = RunState {
-        recording: state.recording,
-        played: state.played,
-        position: state.position,
-        pace: state.pace,
-        is_paused: state.is_paused,
-        clock_shift: state.clock_shift,
-        muted: state.muted,
-    };
     Some(command_line(std::env::args_os(), &state))
 }
 
