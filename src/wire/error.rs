@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::untrusted::Foreign;
 
 /// What zenoh reports: one boxed error type for everything.
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why the wire cannot be opened or a topic cannot be put on it.
 #[derive(Debug, thiserror::Error)]

@@ -117,10 +117,11 @@ def start_daemon():
     os.waitpid(middle, 0)
 
 
-def write_for_ever():
+def flood(most: float):
     line = b"x" * 4095 + b"\n"
-    while True:
-        os.write(1, line)
+    written = 0
+    while written < most:
+        written += os.write(1, line)
 
 
 def wake_for_ever(seconds: float):
@@ -154,7 +155,7 @@ def main():
     parser.add_argument("--deaf", action="store_true", help="subscribe to nothing")
     parser.add_argument("--daemon", action="store_true", help="leave a process behind")
     parser.add_argument("--close-stdout", action="store_true")
-    parser.add_argument("--flood-stdout", action="store_true")
+    parser.add_argument("--flood-stdout", type=float, nargs="?", const=float("inf"), metavar="BYTES", help="at most")
     parser.add_argument("--file-limit", type=int, metavar="BYTES", help="of files that this process writes")
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--quit-at", type=int, help="exit with code 0 at this one")
@@ -325,7 +326,7 @@ def main():
         os.close(1)
         os.close(2)
     if arguments.flood_stdout:
-        threading.Thread(target=write_for_ever, daemon=True).start()
+        threading.Thread(target=flood, args=(arguments.flood_stdout,), daemon=True).start()
     threading.Event().wait()
 
 

@@ -3,6 +3,7 @@
 //! The built-in configuration sets only the keys whose value in rmw's session file differs from zenoh's
 //! default, and those that make opening and reconnecting faster. Every such key is named here.
 
+use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use zenoh::Config;
 use zenoh::config::ZenohId;
 
 use super::endpoint::any_port;
-use crate::untrusted::read_text;
-use crate::wire::error::WireError;
+use crate::untrusted::{read_text, yaml};
+use crate::wire::error::{Cause, WireError};
 
 /// The role of a session on the network.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -148,13 +149,10 @@ pub(crate) fn from_file(
     listen: &[String],
     stall_timeout: Duration,
 ) -> Result<Config, WireError> {
-    let unusable = |source| WireError::ConfigFile {
+    let mut config = read_file(path).map_err(|source| WireError::ConfigFile {
         path: path.to_owned(),
         source,
-    };
-    // Checked first, because zenoh reads without limit, also from a device or a pipe that never ends.
-    read_text(path).map_err(|error| unusable(error.into()))?;
-    let mut config = Config::from_file(path).map_err(unusable)?;
+    })?;
     for (key, endpoints) in [("connect/endpoints", connect), ("listen/endpoints", listen)] {
         if !endpoints.is_empty() {
             set(&mut config, key, &list(endpoints))?;
@@ -163,6 +161,20 @@ pub(crate) fn from_file(
     // Overrides the file: the flag has a default of its own, and the output measures puts by it.
     set_stall_timeout(&mut config, stall_timeout)?;
     Ok(config)
+}
+
+/// The configuration in a JSON5 or YAML file, as its extension says. Zenoh's own `Config::from_file` reads without
+/// limit, also from a device or a pipe that never ends, and adds a second reader of YAML to the binary.
+fn read_file(path: &Path) -> Result<Config, Cause> {
+    let text = read_text(path)?;
+    match path.extension().and_then(OsStr::to_str) {
+        Some("json" | "json5") => Config::from_json5(&text),
+        Some("yaml" | "yml") => {
+            let value: Value = yaml::read(&text)?;
+            Config::from_json5(&value.to_string())
+        }
+        _ => Err("its name has to end with .json5, .json, .yaml or .yml".into()),
+    }
 }
 
 /// Whether a configuration has the mode `router`.
@@ -451,6 +463,46 @@ mod tests {
                 assert_eq!(second.is_none(), matches!(role, Role::Client { .. }));
                 assert!(second.is_none_or(|second| waits(&second) == long));
             }
+        }
+    }
+
+    #[test]
+    fn files_are_json5_or_yaml_as_their_extension_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            from_file(&path, &[], &[], Duration::from_secs(5))
+        };
+        let yaml = "mode: client\nconnect:\n  endpoints: [tcp/127.0.0.1:1]\nqueries_default_timeout: 7\n";
+        let json5 = "// Comment\n{mode: 'client', connect: {endpoints: ['tcp/127.0.0.1:1',]}, queries_default_timeout: 7}";
+        for (name, text) in [
+            ("a.yaml", yaml),
+            ("a.yml", yaml),
+            ("a.json5", json5),
+            ("a.json", json5),
+        ] {
+            let config = read(name, text).unwrap();
+            for (key, value) in [
+                ("mode", "\"client\""),
+                ("connect/endpoints", "[\"tcp/127.0.0.1:1\"]"),
+                ("queries_default_timeout", "7"),
+            ] {
+                assert_eq!(config.get_json(key).unwrap(), value, "{name}: {key}");
+            }
+        }
+        for (name, text, expected) in [
+            ("empty.yaml", "", "unit value"),
+            ("empty.json5", "", "expected"),
+            ("wrong.yaml", "mode: [client", "line 1"),
+            ("wrong.yaml", "mode: boat", "boat"),
+            ("wrong.json5", "{mode: 'boat'}", "boat"),
+            ("a.toml", "mode = 'client'", "has to end with .json5"),
+            ("a", json5, "has to end with .json5"),
+        ] {
+            let error = read(name, text).unwrap_err();
+            let cause = std::error::Error::source(&error).unwrap().to_string();
+            assert!(cause.contains(expected), "{name}: {cause}");
         }
     }
 
