@@ -1,16 +1,9 @@
 //! Handles events: changes the model and collects the effects to carry out.
 
-pub(super) mod cut_keys;
 pub(super) mod densities;
-pub(super) mod find_keys;
-pub(super) mod hole_keys;
+pub(super) mod keys;
 pub(super) mod pointer;
-pub(super) mod prompt_keys;
-pub(super) mod rate_keys;
 pub(super) mod run_state;
-pub(super) mod topic_keys;
-pub(super) mod transport_keys;
-pub(super) mod watch_keys;
 
 use jiff::Timestamp;
 

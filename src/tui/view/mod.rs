@@ -1,15 +1,11 @@
 //! Draws a model into an area of a buffer. No state is kept between two frames.
 
-pub(super) mod card;
 pub(super) mod footer;
 pub(super) mod header;
-pub(super) mod help;
-pub(super) mod log;
 pub(super) mod overlay;
-pub(super) mod plot;
 pub(super) mod table;
 pub(super) mod timeline;
-pub(super) mod watch_pane;
+pub(super) mod watch;
 pub(super) mod words;
 
 use ratatui::Frame;
@@ -18,7 +14,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::model::Model;
 use crate::tui::model::layers::{Layer, Scroll};
-use overlay::Overlay;
+use overlay::frame::Overlay;
+use overlay::{card, help, log};
 
 /// Draws everything; returns where the cursor is in the input line, if there is one.
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
@@ -52,7 +49,7 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     }
     timeline::draw(model, &layout, out);
     table::topics::draw(model, &layout, out);
-    watch_pane::draw(model, layout.watch, out);
+    watch::pane::draw(model, layout.watch, out);
     log::draw(model, layout.log, out);
     let place = overlay_area_within(model, area);
     if let Some((overlay, scroll)) = overlay(model, place) {

@@ -474,7 +474,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             from_file(&path, &[], &[], Duration::from_secs(5))
         };
-        let yaml = "mode: client\nconnect:\n  endpoints: [tcp/127.0.0.1:1]\nqueries_default_timeout: 7\n";
+        let yaml =
+            "mode: client\nconnect:\n  endpoints: [tcp/127.0.0.1:1]\nqueries_default_timeout: 7\n";
         let json5 = "// Comment\n{mode: 'client', connect: {endpoints: ['tcp/127.0.0.1:1',]}, queries_default_timeout: 7}";
         for (name, text) in [
             ("a.yaml", yaml),

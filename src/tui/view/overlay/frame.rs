@@ -23,7 +23,7 @@ const PLAIN: border::Set<'_> = border::Set {
 };
 
 /// The contents of an overlay.
-pub(super) struct Overlay<'a> {
+pub(in crate::tui::view) struct Overlay<'a> {
     /// The title.
     pub title: String,
     /// The lines.
@@ -45,7 +45,7 @@ fn inner(place: Rect) -> Rect {
 
 impl Overlay<'_> {
     /// The last scroll position in this area.
-    pub(super) fn max_scroll(&self, place: Rect) -> usize {
+    pub(in crate::tui::view) fn max_scroll(&self, place: Rect) -> usize {
         let inner = inner(place);
         self.wrapped(place)
             .len()
@@ -53,7 +53,7 @@ impl Overlay<'_> {
     }
 
     /// The scroll position, changed as little as possible, at which the selected line is visible.
-    pub(super) fn scroll_to_focus(&self, scroll: Scroll, place: Rect) -> Scroll {
+    pub(in crate::tui::view) fn scroll_to_focus(&self, scroll: Scroll, place: Rect) -> Scroll {
         let Some(focus) = self.focus else {
             return scroll;
         };
@@ -77,7 +77,13 @@ impl Overlay<'_> {
     }
 
     /// Draws the lines from `scroll` on, in a frame with the title; the lower edge shows how many more lines there are.
-    pub(super) fn draw(&self, model: &Model, scroll: Scroll, place: Rect, out: &mut Buffer) {
+    pub(in crate::tui::view) fn draw(
+        &self,
+        model: &Model,
+        scroll: Scroll,
+        place: Rect,
+        out: &mut Buffer,
+    ) {
         Clear.render(place, out);
         let inner = inner(place);
         let lines = self.wrapped(place);

@@ -7,10 +7,10 @@ use ratatui::symbols::Marker;
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line};
 
-use super::words;
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::timeline::axis::Axis;
+use crate::tui::view::words;
 use crate::tui::watch::pin::Pin;
 use crate::tui::watch::series::{Series, WatchedValue};
 
@@ -56,7 +56,13 @@ impl Limits {
     }
 }
 
-pub(super) fn draw(model: &Model, pin: &Pin, series: &Series, place: Rect, out: &mut Buffer) {
+pub(in crate::tui::view) fn draw(
+    model: &Model,
+    pin: &Pin,
+    series: &Series,
+    place: Rect,
+    out: &mut Buffer,
+) {
     let range = model.view_range().range();
     let plot = Rect {
         x: place.x + NUMBERS + 1,

@@ -52,7 +52,7 @@ impl Model {
     }
 
     /// Sets a rate that was typed: `0.5`, `-2` or `max`.
-    pub(super) fn set_typed_rate(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::tui::update) fn set_typed_rate(&mut self, text: &str) -> Result<(), String> {
         let text = text.strip_prefix(['×', 'x']).unwrap_or(text);
         let pace = match text {
             "max" => Pace::Max,

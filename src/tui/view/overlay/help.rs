@@ -3,14 +3,14 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::overlay::Overlay;
+use super::frame::Overlay;
 use crate::tui::input::bindings::{Action, BINDINGS, Binding, GESTURES, rows};
 use crate::tui::model::Model;
 
 /// The gap between two columns.
 const GAP: usize = 3;
 
-pub(super) fn overlay(model: &Model, place: Rect) -> Overlay<'static> {
+pub(in crate::tui::view) fn overlay(model: &Model, place: Rect) -> Overlay<'static> {
     let keys = key_width(model);
     let (left, right) = halves(groups(model, keys));
     let widest = |lines: &[Line<'_>]| lines.iter().map(Line::width).max().unwrap_or(0);

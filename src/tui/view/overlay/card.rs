@@ -4,8 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::overlay::Overlay;
-use super::words;
+use super::frame::Overlay;
 use crate::bag::Topic;
 use crate::decode::{Decoded, MessageAt, PayloadFormat};
 use crate::ros::Qos;
@@ -14,9 +13,14 @@ use crate::tui::model::layers::Card;
 use crate::tui::model::timeline::lane::LaneColumn;
 use crate::tui::model::watch::CardField;
 use crate::tui::model::{Model, time_format};
+use crate::tui::view::words;
 use crate::tui::watch::pin::Pin;
 
-pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay<'static>> {
+pub(in crate::tui::view) fn overlay(
+    model: &Model,
+    card: &Card,
+    place: Rect,
+) -> Option<Overlay<'static>> {
     let topic = model.topic(card.topic)?;
     let mut lines = topic_lines(model, card, topic);
     let width = place.width.saturating_sub(20).min(100);

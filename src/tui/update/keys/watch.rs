@@ -87,14 +87,14 @@ impl Model {
     }
 
     /// Keeps values that were read, unless others are watched by now.
-    pub(super) fn take_watched(&mut self, values: WatchedValues) {
+    pub(in crate::tui::update) fn take_watched(&mut self, values: WatchedValues) {
         if values.pins == self.watch.pins {
             self.watch.values = Some(values);
         }
     }
 
     /// Watches the selected field of a card, or no longer.
-    pub(super) fn toggle_watch(&mut self, stamp: Timestamp) {
+    pub(in crate::tui::update) fn toggle_watch(&mut self, stamp: Timestamp) {
         if self.facts.is_elsewhere {
             return self.log_info("fields cannot be watched in a player elsewhere", stamp);
         }
@@ -123,7 +123,7 @@ impl Model {
     }
 
     /// Watches nothing.
-    pub(super) fn unwatch_all(&mut self, stamp: Timestamp) {
+    pub(in crate::tui::update) fn unwatch_all(&mut self, stamp: Timestamp) {
         if self.watch.pins.is_empty() {
             return self.log_info("no field is watched", stamp);
         }
@@ -133,7 +133,7 @@ impl Model {
     }
 
     /// Selects another field of a card; `false` if there is none in this direction.
-    pub(super) fn move_field(&mut self, by: isize) -> bool {
+    pub(in crate::tui::update) fn move_field(&mut self, by: isize) -> bool {
         if self.facts.is_elsewhere {
             return false;
         }

@@ -7,7 +7,7 @@ use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, PromptKind};
 
 impl Model {
-    pub(super) fn paste(&mut self, text: &str) {
+    pub(in crate::tui::update) fn paste(&mut self, text: &str) {
         if let Layer::Prompt(prompt) = &mut self.layer {
             prompt.error = None;
             for typed in text.chars().filter(|typed| !typed.is_control()).take(200) {
@@ -19,7 +19,7 @@ impl Model {
         }
     }
 
-    pub(super) fn type_key(&mut self, key: Key, stamp: Timestamp) {
+    pub(in crate::tui::update) fn type_key(&mut self, key: Key, stamp: Timestamp) {
         use crossterm::event::KeyCode;
         use tui_input::backend::crossterm::EventHandler;
 

@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::overlay::Overlay;
-use super::words;
+use super::frame::Overlay;
 use crate::tui::model::log::Severity;
 use crate::tui::model::{Model, log};
+use crate::tui::view::words;
 
 /// The newest lines, the last one at the bottom.
-pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
+pub(in crate::tui::view) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     let height = usize::from(place.height);
     let newest = model.log.newest().take(height);
     for (row, line) in (place.y..place.bottom()).rev().zip(newest) {
@@ -20,7 +20,7 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
 }
 
 /// All lines, the newest first.
-pub(super) fn overlay(model: &Model) -> Overlay<'_> {
+pub(in crate::tui::view) fn overlay(model: &Model) -> Overlay<'_> {
     Overlay {
         title: "events, newest first".to_owned(),
         lines: model.log.newest().map(|line| shown(model, line)).collect(),

@@ -5,9 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::{plot, words};
+use super::plot;
 use crate::time::TimeRange;
 use crate::tui::model::{Model, time_format};
+use crate::tui::view::words;
 use crate::tui::watch::pin::Pin;
 use crate::tui::watch::series::{Series, ValueAt, WatchedValue};
 use crate::tui::watch::view_range::ViewRange;
@@ -17,7 +18,7 @@ const LEAST_HEIGHT: u16 = 3;
 /// The least width of a watched field if there are others beside it.
 const LEAST_WIDTH: u16 = 50;
 
-pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
+pub(in crate::tui::view) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     let pins = &model.watch.pins;
     if place.height < LEAST_HEIGHT || pins.is_empty() {
         return;

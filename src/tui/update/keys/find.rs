@@ -13,7 +13,7 @@ use crate::tui::model::{Model, time_format};
 
 impl Model {
     /// Asks for a condition on the fields of the topic that is shown.
-    pub(super) fn ask_for_condition(&mut self, stamp: Timestamp) {
+    pub(in crate::tui::update) fn ask_for_condition(&mut self, stamp: Timestamp) {
         if self.facts.is_elsewhere {
             let text = "messages cannot be searched for in a player elsewhere";
             return self.log_info(text, stamp);
@@ -31,7 +31,7 @@ impl Model {
 
     /// Searches for messages of a topic. An empty condition ends the search. The error says what is wrong with the
     /// condition.
-    pub(super) fn find_in(
+    pub(in crate::tui::update) fn find_in(
         &mut self,
         topic: TopicId,
         condition: &str,
@@ -56,7 +56,7 @@ impl Model {
         Ok(())
     }
 
-    pub(super) fn take_hits(&mut self, found: FoundMessages, stamp: Timestamp) {
+    pub(in crate::tui::update) fn take_hits(&mut self, found: FoundMessages, stamp: Timestamp) {
         if found.expression != self.hits.expression {
             return;
         }
@@ -74,7 +74,7 @@ impl Model {
         self.hits = found;
     }
 
-    pub(super) fn take_alerts(&mut self, found: FoundMessages, stamp: Timestamp) {
+    pub(in crate::tui::update) fn take_alerts(&mut self, found: FoundMessages, stamp: Timestamp) {
         if found.problem.is_some() {
             let text = "not all warnings and errors of nodes were found".to_owned();
             self.log_info(text + &problem(&found), stamp);
@@ -83,7 +83,7 @@ impl Model {
     }
 
     /// Goes to the next warning or error, or to the previous one if `by` is negative.
-    pub(super) fn go_to_alert(&mut self, by: i8, stamp: Timestamp) {
+    pub(in crate::tui::update) fn go_to_alert(&mut self, by: i8, stamp: Timestamp) {
         let here = self.beyond_playhead(by < 0);
         let alerts = &self.alerts;
         if let Some(at) = beyond(&alerts.messages, here, by < 0) {
@@ -103,7 +103,10 @@ impl Model {
     }
 
     /// The time of the nearest hit before or behind the playhead, and what it says.
-    pub(super) fn next_hit(&self, is_backwards: bool) -> Option<(Time<Ros>, String)> {
+    pub(in crate::tui::update) fn next_hit(
+        &self,
+        is_backwards: bool,
+    ) -> Option<(Time<Ros>, String)> {
         let here = self.beyond_playhead(is_backwards);
         let at = beyond(&self.hits.messages, here, is_backwards)?;
         let text = self.found_in_words(&self.hits, at);
@@ -111,7 +114,7 @@ impl Model {
     }
 
     /// Why there is no mark and no hit further on.
-    pub(super) fn why_no_mark(&self, is_backwards: bool) -> String {
+    pub(in crate::tui::update) fn why_no_mark(&self, is_backwards: bool) -> String {
         let side = if is_backwards { "earlier" } else { "later" };
         match &self.hits {
             hits if hits.expression.is_empty() => format!("no {side} mark"),
@@ -145,7 +148,7 @@ impl Model {
     }
 
     /// Where to look from, so that a jump does not end where it began.
-    pub(super) fn beyond_playhead(&self, is_backwards: bool) -> Time<Ros> {
+    pub(in crate::tui::update) fn beyond_playhead(&self, is_backwards: bool) -> Time<Ros> {
         let here = self.playhead();
         if is_backwards {
             here.saturating_sub(self.margin_behind_playhead(Direction::Forward))

@@ -10,7 +10,7 @@ use crate::tui::model::layers::{Card, Layer, Scroll};
 use crate::tui::model::parts::TopicRow;
 
 impl Model {
-    pub(super) fn show_topic(&mut self) {
+    pub(in crate::tui::update) fn show_topic(&mut self) {
         let Some(row) = self.selected_row() else {
             return;
         };
@@ -35,7 +35,7 @@ impl Model {
     }
 
     /// Mutes all topics but the selected one; if they are, none.
-    pub(super) fn solo(&mut self, stamp: Timestamp) {
+    pub(in crate::tui::update) fn solo(&mut self, stamp: Timestamp) {
         let Some(row) = self.shown_or_selected() else {
             return;
         };
@@ -71,7 +71,7 @@ impl Model {
         self.log_info(text, stamp);
     }
 
-    pub(super) fn mute(&mut self, stamp: Timestamp) {
+    pub(in crate::tui::update) fn mute(&mut self, stamp: Timestamp) {
         let topic = self.shown_or_selected().map(|row| row.id);
         let row = self.rows.iter_mut().find(|row| Some(row.id) == topic);
         let Some(row) = row else {

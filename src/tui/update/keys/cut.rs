@@ -11,7 +11,7 @@ use crate::tui::model::parts::{CutRequest, Effect};
 
 impl Model {
     /// Asks for the name of the file, with a proposal.
-    pub(super) fn ask_for_cut(&mut self, stamp: Timestamp) {
+    pub(in crate::tui::update) fn ask_for_cut(&mut self, stamp: Timestamp) {
         if self.facts.is_elsewhere {
             return self.log_info("the recording of a player elsewhere cannot be cut", stamp);
         }
@@ -35,7 +35,7 @@ impl Model {
         self.layer = Layer::Prompt(Prompt::new(PromptKind::Cut(range), &proposal));
     }
 
-    pub(super) fn cut(&mut self, range: TimeRange, out: String) {
+    pub(in crate::tui::update) fn cut(&mut self, range: TimeRange, out: String) {
         if out.is_empty() {
             return;
         }

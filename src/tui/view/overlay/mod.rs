@@ -1,0 +1,6 @@
+//! What is drawn over the screen, in a [`frame`].
+
+pub(super) mod card;
+pub(super) mod frame;
+pub(super) mod help;
+pub(super) mod log;
