@@ -21,7 +21,7 @@ use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::time::{AtEnd, Segment, Speed, Time};
 use bagplay::tui::{
     Appearance, Background, Bindings, ColorDepth, Event, Facts, Glyphs, Lane, Lookup, Model,
-    SavedField, SavedPin, Size, ThemeName, TimeFormat, TopicRow, draw,
+    PictureStyle, SavedField, SavedPin, Size, ThemeName, TimeFormat, TopicRow, draw,
 };
 use bagplay::wire::{Session, WireOptions};
 use jiff::Timestamp;
@@ -47,6 +47,7 @@ fn main() -> Result<()> {
     let mut report = Report::begin("screen");
     drawing(&mut report)?;
     paused(seconds, &mut report)?;
+    playing_with_pictures(seconds, &mut report)?;
     start(&mut report)?;
     lateness(seconds, &mut report)?;
     Ok(report.write()?)
@@ -152,6 +153,7 @@ fn model(size: Size) -> Result<Model> {
         glyphs: Glyphs::UNICODE,
         theme: ThemeName::Dark.theme(Background::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
+        pictures: PictureStyle::Blocks(ColorDepth::True),
     };
     let row = |(topic, id): (&bagplay::bag::Topic, u32)| TopicRow {
         id: bagplay::bag::TopicId(id),
@@ -184,6 +186,11 @@ struct Tape {
 
 impl Tape {
     fn play(args: &[&str]) -> Result<Self> {
+        Self::play_with(args, "[]")
+    }
+
+    /// The same with these watched fields.
+    fn play_with(args: &[&str], watched: &str) -> Result<Self> {
         let size = PtySize {
             rows: ROWS.get(),
             cols: COLUMNS.get(),
@@ -201,6 +208,8 @@ impl Tape {
             home.path().join("bagplay/config.toml"),
             "[tui]\ntheme = \"dark\"",
         )?;
+        std::fs::write(home.path().join("bagplay/watched.json"), watched)?;
+        command.env("COLORTERM", "truecolor");
         command.env("XDG_CONFIG_HOME", home.path());
         command.env("XDG_STATE_HOME", home.path());
         let child = pair.slave.spawn_command(command)?;
@@ -290,6 +299,47 @@ fn paused(seconds: u64, report: &mut Report) -> Result<()> {
         tape.child.wait()?;
     }
     Ok(())
+}
+
+/// The bar while it plays a camera (640×480, 30 Hz) with a picture and two plots, and the same without the bar.
+fn playing_with_pictures(seconds: u64, report: &mut Report) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("camera.mcap");
+    recording::write_camera(&path, 2 * seconds + 10, &images()?)?;
+    let bag = path.to_string_lossy().into_owned();
+    let saved = r#"[{"topic":"/camera","type":"sensor_msgs/msg/CompressedImage","field":"picture"},
+        {"topic":"/a","type":"std_msgs/msg/Float64","field":{"value":"data"}},
+        {"topic":"/b","type":"std_msgs/msg/Float64","field":{"value":"data"}}]"#;
+    let mut shares = [0.0; 2];
+    for (share, bar) in shares.iter_mut().zip(["--tui", "--no-tui"]) {
+        let mut tape = Tape::play_with(&[&bag, "--wire", "null", "--clock", bar], saved)?;
+        tape.wait_for(if bar == "--tui" { "▀▀" } else { "playing" })?;
+        std::thread::sleep(Duration::from_secs(1));
+        let before = tape.cpu()?;
+        std::thread::sleep(Duration::from_secs(seconds));
+        *share = (tape.cpu()? - before) / precise(seconds) * 100.0;
+        tape.child.kill()?;
+        tape.child.wait()?;
+    }
+    let name = "playing a camera, a picture and two plots of 200×50";
+    let [with, without] = shares;
+    println!("{name}: {with:.1} % of a core with the bar, {without:.1} % without");
+    compared(report, name, shares, "% of a core");
+    Ok(())
+}
+
+/// Some JPEG images of 640×480 with detail in them.
+fn images() -> Result<Vec<Vec<u8>>> {
+    let image = |shift: u32| {
+        let image = image::RgbImage::from_fn(640, 480, |x, y| {
+            let part = |n: u32| u8::try_from((x * n + y * (8 - n) + shift * 16 + x * y / 64) % 256);
+            image::Rgb([1, 3, 5].map(|n| part(n).unwrap_or_default()))
+        });
+        let mut jpeg = std::io::Cursor::new(Vec::new());
+        image.write_to(&mut jpeg, image::ImageFormat::Jpeg)?;
+        Ok(jpeg.into_inner())
+    };
+    (0..8).map(image).collect()
 }
 
 /// From the start of the process to the first message at a waiting subscriber.

@@ -31,11 +31,12 @@
 //! | `wire` | `wire`: sessions that act as ROS 2 nodes, and a time source that follows a clock server | zenoh, sha2 |
 //! | `ci` | `ci`: runs against programs under test, with verdicts | with `find`; a writer of MCAP files, quick-junit, toml, jiff |
 //! | `tui` | `tui`: the transport bar | with `find`; ratatui, crossterm, toml, jiff |
+//! | `pictures` | compressed pictures in `picture`, and the graphics protocols of terminals in the bar | with `tui`; image, ratatui-image |
 //! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
 //!
-//! `cli` and `tui` are on by default. A program that follows a clock server takes `default-features = false` and
-//! `features = ["wire"]`. `cli` also leaves out the level `trace` of `tracing` in optimised builds, for the whole
-//! program.
+//! `cli`, `tui` and `pictures` are on by default. A program that follows a clock server takes `default-features =
+//! false` and `features = ["wire"]`. `cli` also leaves out the level `trace` of `tracing` in optimised builds, for the
+//! whole program.
 
 pub mod bag;
 #[cfg(feature = "ci")]
@@ -49,6 +50,7 @@ pub mod decode;
 pub mod find;
 pub mod marks;
 pub mod output;
+pub mod picture;
 pub mod player;
 pub mod ros;
 pub mod time;

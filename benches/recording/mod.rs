@@ -50,3 +50,55 @@ fn write_all(
     writer.finish()?;
     Ok(())
 }
+
+/// Seconds of a camera at 30 Hz with images of a size, each in its own JPEG or PNG file, and of two topics of numbers at
+/// 100 Hz: `/camera`, `/a` and `/b`.
+pub(crate) fn write_camera(path: &Path, seconds: u64, images: &[Vec<u8>]) -> anyhow::Result<()> {
+    let file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    let mut writer = mcap::WriteOptions::new().profile("ros2").create(file)?;
+    let metadata = std::collections::BTreeMap::new();
+    let definition = b"std_msgs/Header header\nstring format\nuint8[] data\n\
+        ================================================================================\n\
+        MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n";
+    let schema = writer.add_schema("sensor_msgs/msg/CompressedImage", "ros2msg", definition)?;
+    let camera = writer.add_channel(schema, "/camera", "cdr", &metadata)?;
+    let schema = writer.add_schema("std_msgs/msg/Float64", "ros2msg", b"float64 data")?;
+    let numbers = [
+        writer.add_channel(schema, "/a", "cdr", &metadata)?,
+        writer.add_channel(schema, "/b", "cdr", &metadata)?,
+    ];
+    let mut write = |channel_id, nanos: u64, payload: &[u8]| {
+        let time = 1_700_000_000_000_000_000 + nanos;
+        let header = mcap::records::MessageHeader {
+            channel_id,
+            sequence: 0,
+            log_time: time,
+            publish_time: time,
+        };
+        writer.write_to_known_channel(&header, payload)
+    };
+    for tick in 0..seconds * 300 {
+        let nanos = tick * 1_000_000_000 / 300;
+        if tick % 10 == 0 {
+            let image = &images[usize::try_from(tick / 10)? % images.len()];
+            let mut payload = vec![0, 1, 0, 0];
+            // Stamp, an empty frame with its padding, and the format.
+            payload.extend([0; 8]);
+            payload.extend([1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0]);
+            payload.extend(b"jpeg\0\0\0\0");
+            payload.extend(u32::try_from(image.len())?.to_le_bytes());
+            payload.extend(image);
+            write(camera, nanos, &payload)?;
+        }
+        if tick % 3 == 0 {
+            for (channel, nth) in numbers.into_iter().zip(1_u32..) {
+                let seconds = std::time::Duration::from_nanos(nanos).as_secs_f64();
+                let mut payload = vec![0, 1, 0, 0];
+                payload.extend((seconds * f64::from(nth)).sin().to_le_bytes());
+                write(channel, nanos, &payload)?;
+            }
+        }
+    }
+    writer.finish()?;
+    Ok(())
+}

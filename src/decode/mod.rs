@@ -23,8 +23,8 @@ mod type_layout;
 pub use decoded::{Decoded, FieldLine, Limits, PayloadFormat};
 pub use decoder::{Decoder, decode_message};
 pub use field::{
-    Comparison, FieldError, FieldKind, FieldReader, FieldValue, HeaderStamp, InvalidValuePath,
-    Number, TypeConstants, ValuePath, constants_at, value_names,
+    ByteArray, Comparison, FieldError, FieldKind, FieldReader, FieldValue, HeaderStamp,
+    InvalidValuePath, Number, TypeConstants, ValuePath, constants_at, value_names,
 };
 pub use message_at::{MessageAt, MessageFinder};
 pub use pair_walk::{

@@ -9,6 +9,7 @@ mod lookup;
 mod model;
 mod outbox;
 mod pacing;
+mod pictures;
 mod screen;
 mod terminal;
 mod update;
@@ -36,9 +37,13 @@ pub use model::time_format::TimeFormat;
 pub use model::timeline::ab_loop::AbLoop;
 pub use model::timeline::lane::Lane;
 pub use model::watch::WatchedValues;
+pub use pictures::found::{EncodedPicture, FoundPictures, PictureAt, PictureSlot};
+pub use pictures::requests::PictureRequest;
+pub use pictures::style::{Graphics, PictureSetting, PictureStyle};
 pub use screen::{Screen, ScreenRequest};
 pub use terminal::Terminal;
 pub use terminal::background::ask_background;
+pub use terminal::graphics::ask_graphics;
 pub use terminal::job_control::{
     has_dumb_terminal, has_shell, has_usable_terminal, is_in_foreground, may_use_terminal,
 };

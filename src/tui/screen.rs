@@ -19,6 +19,7 @@ use crate::marks::Mark;
 use crate::player::{Outcome, Refusal, Short, Transport};
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
 use crate::tui::model::parts::{CutRequest, Effect};
+use crate::tui::pictures::requests::{NextPictures, PictureRequests};
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
 use crate::tui::watch::pin::Pin;
@@ -67,6 +68,8 @@ pub struct Screen {
     messages: Pacing<TopicId>,
     /// The values of watched fields.
     values: Pacing<(Vec<Pin>, TimeRange)>,
+    /// The pictures of topics.
+    pictures: PictureRequests,
 }
 
 impl Screen {
@@ -97,6 +100,7 @@ impl Screen {
             read_to: None,
             messages: Pacing::default(),
             values: Pacing::default(),
+            pictures: PictureRequests::default(),
         })
     }
 
@@ -107,6 +111,7 @@ impl Screen {
         for event in events {
             let now = self.transport.now();
             match &event {
+                Event::Pictures(_) => self.pictures.answered(now),
                 Event::Lookup(result) => self.messages.answered(&result.topic, now),
                 Event::Watched(values) => {
                     let request = (values.pins.clone(), values.range);
@@ -163,6 +168,7 @@ impl Screen {
     /// Sets up the terminal again after the process was stopped; other programs may have changed its state.
     pub fn reenter_terminal(&mut self) {
         self.is_stale = true;
+        self.model.forget_pictures();
         let done = self.terminal.reenter();
         self.keep_failure(done);
     }
@@ -213,6 +219,7 @@ impl Screen {
         }
         self.request_message(now);
         self.request_values(now);
+        self.request_pictures(now);
         let is_drawn = self.terminal.draw(&self.model)?;
         (self.is_stale, self.drawn_at) = (!is_drawn, now);
         // The read-ahead grows for a while after playback is paused.
@@ -259,6 +266,17 @@ impl Screen {
             self.messages.sent(topic, now);
         } else {
             self.draw_again_at(next);
+        }
+    }
+
+    fn request_pictures(&mut self, now: Time<Steady>) {
+        match self.pictures.next(&self.model, now) {
+            NextPictures::Known => {}
+            NextPictures::Request(request) => self.lookup.pictures(request),
+            NextPictures::At(time) => self.draw_again_at(time),
+        }
+        if self.pictures.have_moved(&self.model) {
+            self.terminal.invalidate();
         }
     }
 

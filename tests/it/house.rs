@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 17] = [
+const MAY_IMPORT: [(&str, &[&str]); 18] = [
     ("time", &[]),
     ("untrusted", &[]),
     ("clock", &["time"]),
@@ -18,6 +18,7 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("cut", &["time", "bag", "ros", "untrusted"]),
     ("decode", &["time", "bag", "ros", "untrusted"]),
     ("find", &["time", "bag", "decode", "ros", "untrusted"]),
+    ("picture", &["bag", "decode", "untrusted"]),
     ("output", &["bag", "time"]),
     ("player", &["time", "bag", "output"]),
     (
@@ -42,6 +43,7 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
             "bag",
             "decode",
             "find",
+            "picture",
             "player",
         ],
     ),
@@ -79,7 +81,7 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];
-const EVERY_ROOM: [&str; 15] = [
+const EVERY_ROOM: [&str; 16] = [
     "time",
     "untrusted",
     "clock",
@@ -89,6 +91,7 @@ const EVERY_ROOM: [&str; 15] = [
     "cut",
     "decode",
     "find",
+    "picture",
     "output",
     "player",
     "wire",
@@ -97,9 +100,10 @@ const EVERY_ROOM: [&str; 15] = [
     "ci",
 ];
 /// Crates that only one room may use.
-const ONLY_IN: [(&str, &str); 7] = [
+const ONLY_IN: [(&str, &str); 8] = [
     ("zenoh", "wire"),
     ("zenoh_ext", "wire"),
+    ("ratatui_image", "tui"),
     ("ratatui", "tui"),
     ("crossterm", "tui"),
     ("tui_input", "tui"),

@@ -17,6 +17,8 @@ mod find;
 mod house;
 mod machine;
 mod performance;
+#[cfg(feature = "ci")]
+mod picture;
 #[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty;
 mod support;

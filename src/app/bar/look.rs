@@ -1,7 +1,10 @@
 //! [`Look`]: how the bar looks, by the settings of the user and by what the terminal can show.
 
 use bagplay::cli::{Color, Exit, OutputArgs};
-use bagplay::tui::{Appearance, Background, ColorDepth, Config, Glyphs, ThemeName, ask_background};
+use bagplay::tui::{
+    Appearance, Background, ColorDepth, Config, Glyphs, PictureStyle, ThemeName, ask_background,
+    ask_graphics,
+};
 
 use super::settings;
 use crate::app::dirs;
@@ -26,9 +29,9 @@ impl Look {
         })
     }
 
-    /// The appearance on this terminal, which may be asked for its background. To be called when signals are received:
-    /// the terminal is in raw mode meanwhile.
-    pub(crate) fn appearance(&self) -> Appearance {
+    /// The appearance on this terminal, which may be asked for its background and, if there are pictures to show, for
+    /// its graphics protocols. To be called when signals are received: the terminal is in raw mode meanwhile.
+    pub(crate) fn appearance(&self, has_pictures: bool) -> Appearance {
         let theme = if self.has_colours {
             self.config.theme
         } else {
@@ -45,7 +48,19 @@ impl Look {
             },
             theme: theme.theme(background.unwrap_or(Background::Dark), depth),
             time_format: self.config.time_format,
+            pictures: self.pictures(has_pictures, depth),
         }
+    }
+}
+
+impl Look {
+    /// How pictures are drawn, if there are any.
+    fn pictures(&self, are_there: bool, depth: ColorDepth) -> PictureStyle {
+        if !are_there {
+            return PictureStyle::Off;
+        }
+        let has_colours = self.has_colours && !self.is_ascii && depth != ColorDepth::Sixteen;
+        ask_graphics(self.config.pictures, has_colours.then_some(depth))
     }
 }
 

@@ -30,6 +30,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bagplay::bag::{Bag, Reach};
 use bagplay::cli::{Exit, Format, OutputArgs, PlayArgs, ScreenArgs};
+use bagplay::picture::PictureReader;
 use bagplay::player::Running;
 use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::tui;
@@ -76,7 +77,7 @@ impl Setup {
     /// Asks the terminal how it looks, and finds out where the recording was left. To be called when signals are
     /// received and before the player starts; returns where it is to begin.
     pub(crate) fn prepare(&mut self, bag: &Bag, played: TimeRange) -> Option<Time<Ros>> {
-        self.appearance = Some(self.look.appearance());
+        self.appearance = Some(self.look.appearance(has_pictures(bag)));
         let position = resume::position(&self.args, bag);
         self.resumes_at = position.filter(|time| played.contains(*time) && !self.is_json);
         self.resumes_at
@@ -109,6 +110,11 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
     }))
 }
 
+/// Whether a topic of the recording has pictures.
+fn has_pictures(bag: &Bag) -> bool {
+    bag.topics().iter().any(PictureReader::is_for)
+}
+
 /// Shows the bar until the player is done; returns how the run ended.
 pub(crate) fn watch<O>(
     run: &Run<'_>,
@@ -125,7 +131,7 @@ pub(crate) fn watch<O>(
         resumes_at,
         ..
     } = setup;
-    let appearance = appearance.unwrap_or_else(|| look.appearance());
+    let appearance = appearance.unwrap_or_else(|| look.appearance(has_pictures(bag)));
     let known = marks.list().unwrap_or_else(|error| {
         tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()

@@ -40,6 +40,7 @@ pub(crate) fn look_up(
                             // No service of a player lists these.
                             LookupRequest::Holes
                             | LookupRequest::Watch(..)
+                            | LookupRequest::Pictures(_)
                             | LookupRequest::Alerts
                             | LookupRequest::Find(_) => {}
                         }

@@ -74,7 +74,7 @@ fn show(
     let (mut host, mark_changes) =
         AttachedRun::new(transport.clone(), (end.clone(), done), signals);
     let recording = attached.recording();
-    let model = remote_model::model(recording, transport.status(), look.appearance());
+    let model = remote_model::model(recording, transport.status(), look.appearance(false));
     let title = if recording.name.is_empty() {
         &node
     } else {

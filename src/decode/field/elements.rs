@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::value::FieldValue;
 use crate::decode::decoded::Stop;
+use crate::decode::decoder::cdr_data;
 use crate::decode::payload_reader::PayloadReader;
 use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
@@ -23,12 +24,21 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    pub(super) fn new(layout: &'a TypeLayout, bytes: PayloadReader<'a>) -> Self {
+    fn new(layout: &'a TypeLayout, bytes: PayloadReader<'a>) -> Self {
         Self {
             layout,
             steps_left: MAX_STEPS.saturating_add(bytes.left()),
             bytes,
         }
+    }
+
+    /// The elements of a whole payload.
+    pub(super) fn of_payload(layout: &'a TypeLayout, payload: &'a [u8]) -> Result<Self, Stop> {
+        let bytes = match layout.wire_format {
+            WireFormat::Cdr => cdr_data(payload)?,
+            WireFormat::Ros1 => PayloadReader::ros1(payload),
+        };
+        Ok(Self::new(layout, bytes))
     }
 
     /// Counts a field or element that is processed.
@@ -57,6 +67,11 @@ impl<'a> Elements<'a> {
             return Err(self.bytes.too_short(needed).into());
         }
         Ok(count)
+    }
+
+    /// So many elements of one byte each.
+    pub(super) fn bytes(&mut self, count: u64) -> Result<&'a [u8], Stop> {
+        Ok(self.bytes.take(count, 1)?)
     }
 
     /// Skips elements.

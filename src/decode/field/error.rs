@@ -1,5 +1,8 @@
 //! [`FieldError`]: why a field cannot be read.
 
+use crate::decode::decoded::Stop;
+use crate::untrusted::Foreign;
+
 /// Why a field cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,4 +16,28 @@ pub enum FieldError {
     /// This payload does not have the type of the topic; the text names the byte and the field.
     #[error("{0}")]
     Payload(String),
+}
+
+impl FieldError {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the function that `map_err` takes"
+    )]
+    pub(super) fn definition(problem: String) -> Self {
+        Self::Definition(escaped(&problem))
+    }
+}
+
+impl From<Stop> for FieldError {
+    fn from(stop: Stop) -> Self {
+        Self::Payload(match stop {
+            Stop::Cut => "it has more elements than are read".to_owned(),
+            Stop::TooShort(short) => short.to_string(),
+            Stop::Problem(problem) => escaped(&problem),
+        })
+    }
+}
+
+fn escaped(problem: &str) -> String {
+    Foreign::text(problem).at_most(400).to_string()
 }

@@ -3,6 +3,7 @@
 //! A [`ValuePath`] names the field. A [`FieldReader`] is made once for a topic and a path, and reads the values in each
 //! message.
 
+mod byte_array;
 mod compare;
 mod constants;
 mod elements;
@@ -14,6 +15,7 @@ mod reader;
 mod resolve;
 mod value;
 
+pub use byte_array::ByteArray;
 pub use compare::{Comparison, Number};
 pub use constants::{TypeConstants, constants_at, value_names};
 pub use error::FieldError;

@@ -10,11 +10,9 @@ use super::resolve::{Step, resolve};
 use super::value::{FieldKind, FieldValue, Visit};
 use crate::bag::Topic;
 use crate::decode::decoded::Stop;
-use crate::decode::decoder::{Method, cdr_data, method};
-use crate::decode::payload_reader::PayloadReader;
-use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout, WireFormat};
+use crate::decode::decoder::{Method, method};
+use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
 use crate::ros::message_definition::Array;
-use crate::untrusted::Foreign;
 
 /// Reads the values of one path in the messages of one topic.
 ///
@@ -35,10 +33,7 @@ impl FieldReader {
     /// Finds the path in the definition of the topic: an error if the topic has no definition, or the definition no
     /// such field. JSON has no definition that is used: its fields are found in each message.
     pub fn new(topic: &Topic, path: &ValuePath) -> Result<Self, FieldError> {
-        let method = match method(topic)
-            .map_err(escaped)
-            .map_err(FieldError::Definition)?
-        {
+        let method = match method(topic).map_err(FieldError::definition)? {
             Method::Ros(layout) => {
                 let (steps, kind) = resolve(&layout, path)?;
                 FieldMethod::Ros(layout, steps, kind)
@@ -70,22 +65,8 @@ impl FieldReader {
             FieldMethod::Ros(layout, steps, _) => read_ros(layout, steps, payload, visit),
             FieldMethod::Json => json_field::read(&self.path, payload, visit),
         };
-        result.map_err(|stop| {
-            FieldError::Payload(match stop {
-                Stop::Cut => "it has more elements than are read".to_owned(),
-                Stop::TooShort(short) => short.to_string(),
-                Stop::Problem(problem) => escaped(problem),
-            })
-        })
+        result.map_err(FieldError::from)
     }
-}
-
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the function that `map_err` takes"
-)]
-fn escaped(problem: String) -> String {
-    Foreign::text(&problem).at_most(400).to_string()
 }
 
 fn read_ros(
@@ -94,12 +75,8 @@ fn read_ros(
     payload: &[u8],
     visit: &mut Visit<'_>,
 ) -> Result<(), Stop> {
-    let bytes = match layout.wire_format {
-        WireFormat::Cdr => cdr_data(payload)?,
-        WireFormat::Ros1 => PayloadReader::ros1(payload),
-    };
     let mut walk = Walk {
-        elements: Elements::new(layout, bytes),
+        elements: Elements::of_payload(layout, payload)?,
         indexes: Vec::new(),
         visit,
     };

@@ -6,6 +6,7 @@
 //! theme = "light"       # auto, dark, light, safe, amber or none
 //! colors = "256"        # 16, 256 or truecolor
 //! ascii = true
+//! pictures = "blocks"   # auto, blocks, kitty, sixel, iterm2 or off
 //!
 //! [keys]
 //! quit = ["X", "ctrl+c"]
@@ -23,6 +24,7 @@ use super::key::Keys;
 use crate::tui::model::theme::color_depth::ColorDepth;
 use crate::tui::model::theme::style::ThemeName;
 use crate::tui::model::time_format::TimeFormat;
+use crate::tui::pictures::style::PictureSetting;
 use crate::untrusted::Foreign;
 
 /// The settings of the file; missing settings have their defaults.
@@ -36,6 +38,8 @@ pub struct Config {
     pub ascii: bool,
     /// The colours.
     pub theme: ThemeName,
+    /// How pictures are drawn.
+    pub pictures: PictureSetting,
     /// How many colours the terminal shows; `None`: what its environment says.
     pub colors: Option<ColorDepth>,
 }
@@ -63,6 +67,7 @@ struct TuiSection {
     theme: ThemeName,
     colors: Option<ColorDepth>,
     ascii: bool,
+    pictures: PictureSetting,
 }
 
 #[derive(Deserialize)]
@@ -114,6 +119,7 @@ impl Config {
             bindings,
             time_format: file.tui.time,
             ascii: file.tui.ascii,
+            pictures: file.tui.pictures,
             theme: file.tui.theme,
             colors: file.tui.colors,
         })

@@ -1,10 +1,10 @@
 //! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities and holes from the index, the
-//! message of a topic at or before a time, the values of watched fields, and messages that are searched for.
+//! message of a topic at or before a time, pictures, the values of watched fields, and messages that are searched for.
 //!
 //! Of each kind only the newest request is answered, and the read for an older one is cancelled. What takes less time
-//! is answered while something that takes longer is read: messages, watched values, densities, a search, and at last
-//! holes and alerts. When the lookup is dropped, no new read begins. The thread is not joined:
-//! it owns nothing that needs cleaning up, and reading a chunk may take long.
+//! is answered while something that takes longer is read: messages, pictures, watched values, densities, a search, and
+//! at last holes and alerts. When the lookup is dropped, no new read begins. The thread is not joined: it owns nothing
+//! that needs cleaning up, and reading a chunk may take long.
 
 mod search;
 
@@ -23,6 +23,9 @@ use crate::tui::model::layers::LookupResult;
 use crate::tui::model::timeline::lane::Lane;
 use crate::tui::model::watch::WatchedValues;
 use crate::tui::pacing::wall_now;
+use crate::tui::pictures::finder::PictureFinder;
+use crate::tui::pictures::found::{FoundPictures, PictureAt};
+use crate::tui::pictures::requests::PictureRequest;
 use crate::tui::update::Event;
 use crate::tui::watch::pin::Pin;
 use crate::tui::watch::reader;
@@ -59,6 +62,8 @@ pub enum LookupRequest {
     Alerts,
     /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`].
     Find(FindRequest),
+    /// The pictures of topics at or before a time; answered by [`Event::Pictures`], but not by a player elsewhere.
+    Pictures(PictureRequest),
     /// The values of watched fields over a range; answered by [`Event::Watched`], but not by a player elsewhere.
     Watch(Vec<Pin>, TimeRange),
 }
@@ -122,6 +127,11 @@ impl Lookup {
         self.send(LookupRequest::Find(request));
     }
 
+    /// Requests pictures.
+    pub fn pictures(&self, request: PictureRequest) {
+        self.send(LookupRequest::Pictures(request));
+    }
+
     /// Requests the values of watched fields over a range.
     pub fn watch(&self, pins: Vec<Pin>, range: TimeRange) {
         self.send(LookupRequest::Watch(pins, range));
@@ -143,6 +153,8 @@ struct PendingRequests<'a> {
     message: Option<(TopicId, Time<Ros>)>,
     /// Whether the holes were requested.
     holes: bool,
+    picture_finder: PictureFinder,
+    pictures: Option<PictureRequest>,
     watch: Option<(Vec<Pin>, TimeRange)>,
     find: Option<FindRequest>,
     /// Whether the alerts were requested.
@@ -160,6 +172,8 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         outline: None,
         message: None,
         holes: false,
+        picture_finder: PictureFinder::new(bag.clone()),
+        pictures: None,
         watch: None,
         find: None,
         alerts: false,
@@ -179,6 +193,7 @@ impl PendingRequests<'_> {
             LookupRequest::Holes => self.holes = true,
             LookupRequest::Alerts => self.alerts = true,
             LookupRequest::Find(request) => self.find = Some(request),
+            LookupRequest::Pictures(request) => self.pictures = Some(request),
             LookupRequest::Watch(pins, range) => self.watch = Some((pins, range)),
         }
     }
@@ -219,9 +234,35 @@ impl PendingRequests<'_> {
         !self.is_over
     }
 
+    /// The same, then for pictures.
+    fn answer_pictures(&mut self) -> bool {
+        while self.answer_messages()
+            && let Some(request) = self.pictures.take()
+        {
+            let PictureRequest { slots, at, style } = request;
+            let mut finder = std::mem::replace(
+                &mut self.picture_finder,
+                PictureFinder::new(self.bag.clone()),
+            );
+            let mut found = Vec::with_capacity(slots.len());
+            for slot in slots {
+                let mut is_wanted = || self.answer_messages() && self.pictures.is_none();
+                let picture = guarded(|| finder.find(slot, at, &style, &mut is_wanted));
+                let picture = picture.unwrap_or_else(|| PictureAt::Problem(PANIC.into()));
+                found.push((slot, picture));
+            }
+            self.picture_finder = finder;
+            // A search that was cancelled may have found nothing.
+            if !self.is_over && self.pictures.is_none() {
+                (self.sink)(Event::Pictures(FoundPictures { at, found }));
+            }
+        }
+        !self.is_over
+    }
+
     /// The same, then for watched values.
     fn answer_values(&mut self) -> bool {
-        while self.answer_messages()
+        while self.answer_pictures()
             && let Some((pins, range)) = self.watch.take()
         {
             if pins.is_empty() {
@@ -229,7 +270,7 @@ impl PendingRequests<'_> {
             }
             let bag = self.bag;
             let until = (range, wall_now() + LONGEST_FOR_VALUES);
-            let mut is_wanted = || self.answer_messages() && self.watch.is_none();
+            let mut is_wanted = || self.answer_pictures() && self.watch.is_none();
             let series = guarded(|| reader::read(bag, &pins, until, &mut is_wanted));
             let failed = || Some(vec![Series::failed(range, PANIC); pins.len()]);
             if let Some(series) = series.unwrap_or_else(failed) {

@@ -52,6 +52,8 @@ pub(crate) struct Card {
     pub topic: TopicId,
     /// Its message at or before the playhead, once it has been read.
     pub message: Option<LookupResult>,
+    /// Whether its messages have pictures.
+    pub has_pictures: bool,
     /// The selected field; `None`: the first one.
     pub field: Option<WatchedField>,
 }

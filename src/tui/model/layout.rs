@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 /// Columns and rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Size {
     /// Columns.
     pub width: u16,
@@ -30,7 +30,7 @@ impl Size {
 pub(crate) struct TableRows {
     /// The number of topics.
     pub topics: usize,
-    /// The number of watched fields.
+    /// The number of watched fields; a picture counts twice.
     pub pins: usize,
 }
 

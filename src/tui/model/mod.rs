@@ -22,6 +22,7 @@ use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
+use crate::tui::pictures::found::FoundPictures;
 use found::FoundMessages;
 use layers::Layer;
 use layout::{Layout, Size, TableRows};
@@ -68,6 +69,8 @@ pub struct Model {
     pub(super) requested_close_up: Option<TimeRange>,
     pub(super) holes: Holes,
     pub(super) watch: Watch,
+    /// The pictures that were read last.
+    pub(super) pictures: Option<FoundPictures>,
     /// Warnings and errors of nodes.
     pub(super) alerts: FoundMessages,
     /// The messages of the last search.
@@ -126,6 +129,7 @@ impl Model {
             requested_close_up: None,
             holes: Holes::default(),
             watch: Watch::default(),
+            pictures: None,
             alerts: FoundMessages::default(),
             hits: FoundMessages::default(),
             played,
@@ -337,7 +341,7 @@ impl Model {
     pub(super) fn layout(&self) -> Layout {
         let rows = TableRows {
             topics: self.rows.len(),
-            pins: self.watch.pins.len(),
+            pins: self.watch.height(),
         };
         Layout::new(self.size, self.window.is_zoomed(), rows)
     }

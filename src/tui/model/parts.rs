@@ -14,6 +14,7 @@ use crate::ros::Qos;
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::input::bindings::Bindings;
 use crate::tui::input::goto::ParseTime;
+use crate::tui::pictures::style::PictureStyle;
 
 /// Facts that do not change during playback.
 #[derive(Clone, Debug)]
@@ -82,6 +83,8 @@ pub struct Appearance {
     pub theme: Theme,
     /// How times are shown.
     pub time_format: TimeFormat,
+    /// How pictures are drawn.
+    pub pictures: PictureStyle,
 }
 
 /// The target of a seek, until the player has reached it.

@@ -27,6 +27,15 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// The number of pins; a picture counts twice, as it needs more room than a plot.
+    pub(crate) fn height(&self) -> usize {
+        let pictures = self
+            .pins
+            .iter()
+            .filter(|pin| pin.field == WatchedField::Picture);
+        self.pins.len() + pictures.count()
+    }
+
     /// The values of a pin, as far as they are known.
     pub(crate) fn series(&self, pin: &Pin) -> Option<&Series> {
         let values = self.values.as_ref()?;
@@ -35,12 +44,22 @@ impl Watch {
     }
 }
 
+/// The line of a card that shows a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CardLine {
+    /// That of the picture.
+    Picture,
+    /// That of the delay.
+    Delay,
+    /// The one with this index among those of the decoded message.
+    Decoded(usize),
+}
+
 /// A field of the message that a card shows.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct CardField {
     pub(crate) field: WatchedField,
-    /// Its line among those of the decoded message; `None` for the delay.
-    pub(crate) line: Option<usize>,
+    pub(crate) line: CardLine,
 }
 
 impl Card {
@@ -54,11 +73,16 @@ impl Card {
         else {
             return Vec::new();
         };
+        let picture = self.has_pictures.then_some(CardField {
+            field: WatchedField::Picture,
+            line: CardLine::Picture,
+        });
         let delay = header_stamp.map(|_| CardField {
             field: WatchedField::Delay,
-            line: None,
+            line: CardLine::Delay,
         });
-        delay.into_iter().chain(value_fields(decoded)).collect()
+        let first = picture.into_iter().chain(delay);
+        first.chain(value_fields(decoded)).collect()
     }
 
     /// Which of its fields is selected; the first one if the selected one is not in the message.
@@ -103,7 +127,7 @@ fn value_fields(decoded: &Decoded) -> Vec<CardField> {
         {
             fields.push(CardField {
                 field: WatchedField::Value(path),
-                line: Some(at),
+                line: CardLine::Decoded(at),
             });
         }
         paths.push(path);

@@ -32,7 +32,7 @@ pub fn ask_background() -> Option<Background> {
     clippy::disallowed_methods,
     reason = "it is asked whether it can be written to; nothing is written"
 )]
-fn takes_output() -> bool {
+pub(super) fn takes_output() -> bool {
     let stdout = io::stdout();
     let mut ready = [PollFd::new(&stdout, PollFlags::OUT)];
     let at_once = Timespec {

@@ -5,6 +5,7 @@
 //! thread.
 
 pub(super) mod background;
+pub(super) mod graphics;
 pub(super) mod job_control;
 pub(super) mod writer;
 

@@ -2,6 +2,7 @@
 
 pub(super) mod densities;
 pub(super) mod keys;
+pub(super) mod pictures;
 pub(super) mod pointer;
 pub(super) mod run_state;
 
@@ -23,6 +24,7 @@ use crate::tui::model::parts::{Effect, Followed, Subscribers};
 use crate::tui::model::timeline::holes::Holes;
 use crate::tui::model::timeline::lane::Lane;
 use crate::tui::model::watch::WatchedValues;
+use crate::tui::pictures::found::FoundPictures;
 
 /// Why nothing happens while the player does not answer.
 pub(super) const NO_ANSWER: &str = "not done: the player does not answer";
@@ -54,6 +56,8 @@ pub enum Event {
     Holes(Option<Vec<Hole>>),
     /// Values of watched fields were read.
     Watched(WatchedValues),
+    /// Pictures were read.
+    Pictures(FoundPictures),
     /// Warnings and errors of nodes, as far as they have been read.
     Alerts(FoundMessages),
     /// Messages of a search, as far as they have been found.
@@ -81,6 +85,7 @@ impl Model {
             Event::Lane(lane) => self.take_lane(lane),
             Event::Holes(found) => self.holes = Holes::new(found),
             Event::Watched(values) => self.take_watched(values),
+            Event::Pictures(found) => self.take_pictures(found),
             Event::Alerts(found) => self.take_alerts(found, stamp),
             Event::Hits(found) => self.take_hits(found, stamp),
             Event::Lookup(result) => self.show_lookup_result(result),

@@ -3,6 +3,7 @@
 pub(super) mod footer;
 pub(super) mod header;
 pub(super) mod overlay;
+mod picture;
 pub(super) mod table;
 pub(super) mod timeline;
 pub(super) mod watch;
@@ -13,6 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::model::Model;
+use crate::bag::TopicId;
 use crate::tui::model::layers::{Layer, Scroll};
 use overlay::frame::Overlay;
 use overlay::{card, help, log};
@@ -74,6 +76,15 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
         make_ascii(out, area);
     }
     cursor
+}
+
+/// The topics of which a picture is shown, and where.
+pub(super) fn picture_places(model: &Model) -> Vec<(TopicId, Rect)> {
+    let place = overlay_area(model);
+    match overlay(model, place) {
+        Some((overlay, _)) => overlay.picture_place(place).into_iter().collect(),
+        None => watch::pane::picture_places(model, model.layout().watch),
+    }
 }
 
 /// The last scroll position of the overlay.

@@ -139,7 +139,7 @@ pub(super) fn hertz(hz: f64) -> String {
 pub(super) fn watched(pin: &Pin, series: &Series, value: &WatchedValue) -> String {
     let unit = match pin.field {
         WatchedField::Delay => " s",
-        WatchedField::Value(_) => "",
+        WatchedField::Value(_) | WatchedField::Picture => "",
     };
     match value {
         WatchedValue::Bool(value) => value.to_string(),

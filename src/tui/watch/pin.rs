@@ -14,6 +14,8 @@ pub enum WatchedField {
     Value(ValuePath),
     /// How much later than the stamp of its header a message was recorded.
     Delay,
+    /// The picture in an image message.
+    Picture,
 }
 
 impl fmt::Display for WatchedField {
@@ -21,6 +23,7 @@ impl fmt::Display for WatchedField {
         match self {
             Self::Value(path) => path.fmt(f),
             Self::Delay => f.write_str("delay"),
+            Self::Picture => f.write_str("picture"),
         }
     }
 }
@@ -54,6 +57,8 @@ pub enum SavedField {
     Value(String),
     /// The delay behind the stamp of the header.
     Delay,
+    /// The picture.
+    Picture,
 }
 
 impl SavedPin {
@@ -61,6 +66,7 @@ impl SavedPin {
     pub fn field(&self) -> Option<WatchedField> {
         match &self.field {
             SavedField::Delay => Some(WatchedField::Delay),
+            SavedField::Picture => Some(WatchedField::Picture),
             SavedField::Value(path) => path.parse().ok().map(WatchedField::Value),
         }
     }
@@ -73,6 +79,7 @@ impl SavedPin {
             field: match field {
                 WatchedField::Value(path) => SavedField::Value(path.to_string()),
                 WatchedField::Delay => SavedField::Delay,
+                WatchedField::Picture => SavedField::Picture,
             },
         }
     }

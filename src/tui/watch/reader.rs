@@ -37,6 +37,8 @@ impl Access {
                 Some(stamp) => Self::Delay(stamp),
                 None => Self::Nothing("its messages have no header".to_owned()),
             },
+            // Pictures are found one at a time, at the playhead.
+            WatchedField::Picture => Self::Nothing("a picture is no value".to_owned()),
         }
     }
 

@@ -1,6 +1,8 @@
 //! The transport bar in a pseudo-terminal.
 
 pub(crate) mod attach;
+#[cfg(feature = "pictures")]
+mod pictures;
 pub(crate) mod start;
 pub(crate) mod suite;
 pub(crate) mod terminal;

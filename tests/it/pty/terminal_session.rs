@@ -69,6 +69,8 @@ pub(crate) struct TerminalCommand {
     endpoint: Option<String>,
     /// What the terminal answers to a question for its background.
     background: &'static str,
+    /// What it answers to questions for graphics protocols and for the size of a character.
+    graphics: &'static str,
 }
 
 /// What a terminal with a dark background answers to a question for it; and one that knows no such question.
@@ -79,6 +81,9 @@ pub(crate) const NO_BACKGROUND: &str = "";
 const BACKGROUND_QUERY: &[u8] = b"\x1b]11;?";
 const KIND_QUERY: &[u8] = b"\x1b[c";
 const KIND: &str = "\x1b[?62;22c";
+/// The question for the state of the terminal, which comes last, and its answer.
+const STATUS_QUERY: &[u8] = b"\x1b[5n";
+const STATUS: &str = "\x1b[0n";
 
 /// `play` with these arguments.
 pub(crate) fn play(args: &[&str]) -> TerminalCommand {
@@ -128,6 +133,7 @@ impl TerminalCommand {
             size: (120, 30),
             endpoint: None,
             background: DARK_BACKGROUND,
+            graphics: "",
         }
     }
 
@@ -152,6 +158,13 @@ impl TerminalCommand {
         self
     }
 
+    #[cfg(feature = "pictures")]
+    /// On a terminal that answers this to questions for graphics protocols and for the size of a character.
+    pub(crate) fn graphics(mut self, answer: &'static str) -> Self {
+        self.graphics = answer;
+        self
+    }
+
     /// With this `config.toml`.
     pub(crate) fn config(self, text: impl AsRef<[u8]>) -> Self {
         let folder = self.home.path().join("config/bagplay");
@@ -168,7 +181,7 @@ impl TerminalCommand {
         let mut out = pair.master.try_clone_reader().unwrap();
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let (shared, keyboard) = (Arc::clone(&output), Arc::clone(&writer));
-        let background = self.background;
+        let (background, graphics) = (self.background, self.graphics);
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             let mut asked: Vec<u8> = Vec::new();
@@ -177,14 +190,18 @@ impl TerminalCommand {
                 if asked.len() < 256 {
                     asked.extend_from_slice(&buffer[..read]);
                 }
+                let mut answer = String::new();
                 if has(&asked, KIND_QUERY) {
                     let background = Some(background).filter(|_| has(&asked, BACKGROUND_QUERY));
-                    let answer = format!("{}{KIND}", background.unwrap_or_default());
-                    keyboard
-                        .lock()
-                        .unwrap()
-                        .write_all(answer.as_bytes())
-                        .unwrap();
+                    answer = format!("{}{KIND}", background.unwrap_or_default());
+                }
+                if has(&asked, STATUS_QUERY) {
+                    answer += graphics;
+                    answer += STATUS;
+                }
+                if !answer.is_empty() {
+                    let mut keyboard = keyboard.lock().unwrap();
+                    keyboard.write_all(answer.as_bytes()).unwrap();
                     asked.clear();
                 }
             }

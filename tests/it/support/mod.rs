@@ -7,6 +7,8 @@ use crossbeam_channel::{Receiver, bounded};
 
 #[cfg(feature = "ci")]
 pub(crate) mod cdr;
+#[cfg(feature = "ci")]
+pub(crate) mod images;
 pub(crate) mod mcap_features;
 pub(crate) mod mcaps;
 #[cfg(feature = "wire")]

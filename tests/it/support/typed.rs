@@ -93,6 +93,24 @@ pub(crate) fn string() -> Definition {
     definition("std_msgs/msg/String", "string data", &[])
 }
 
+pub(crate) fn image() -> Definition {
+    definition(
+        "sensor_msgs/msg/Image",
+        "std_msgs/Header header\nuint32 height\nuint32 width\nstring encoding\nuint8 is_bigendian\nuint32 step\n\
+         uint8[] data",
+        &[HEADER, TIME],
+    )
+}
+
+#[cfg(feature = "pictures")]
+pub(crate) fn compressed_image() -> Definition {
+    definition(
+        "sensor_msgs/msg/CompressedImage",
+        "std_msgs/Header header\nstring format\nuint8[] data",
+        &[HEADER, TIME],
+    )
+}
+
 pub(crate) fn imu() -> Definition {
     definition(
         "sensor_msgs/msg/Imu",

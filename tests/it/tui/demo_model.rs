@@ -1,15 +1,19 @@
 //! A realistic transport bar for tests: a minute of a vehicle's recording with a gap in it, a hand-made player status,
 //! and counts that grow accordingly. No thread, no clock, no terminal.
 
+use std::sync::Arc;
+
 use bagplay::bag::{Hole, Outline, Schema, Silent, Topic, TopicId, TopicOutline};
 use bagplay::marks::Mark;
+use bagplay::picture::{Picture, PixelSize, Pixels};
 use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
-    Action, Appearance, Background, Bindings, ColorDepth, Effect, Event, Facts, Gesture, Glyphs,
-    Lane, LogLine, Model, Mouse, SavedField, SavedPin, Series, Severity, Size, Subscribers, Theme,
-    ThemeName, TimeFormat, TopicRow, WatchedValue, WatchedValues, draw,
+    Action, Appearance, Background, Bindings, ColorDepth, Effect, Event, Facts, FoundPictures,
+    Gesture, Glyphs, Lane, LogLine, Model, Mouse, PictureAt, PictureStyle, SavedField, SavedPin,
+    Series, Severity, Size, Subscribers, Theme, ThemeName, TimeFormat, TopicRow, WatchedValue,
+    WatchedValues, draw,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -224,12 +228,14 @@ pub(crate) fn appearance() -> Appearance {
         glyphs: Glyphs::UNICODE,
         theme: theme(ThemeName::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
+        pictures: PictureStyle::Blocks(ColorDepth::True),
     }
 }
 
 pub(crate) fn ascii() -> Appearance {
     Appearance {
         glyphs: Glyphs::ASCII,
+        pictures: PictureStyle::Characters,
         ..appearance()
     }
 }
@@ -379,6 +385,57 @@ pub(crate) fn answer_watched(model: &mut Model) {
         }),
         stamp(0),
     );
+}
+
+/// Answers the request for pictures, if there is one: a disc on a slope of colours, as it is at the playhead.
+pub(crate) fn answer_pictures(model: &mut Model) {
+    let Some((slots, at)) = model.wanted_pictures() else {
+        return;
+    };
+    let found = slots.into_iter().map(|slot| {
+        let room = (
+            u32::from(slot.cells.width),
+            u32::from(slot.cells.height) * 2,
+        );
+        (slot, disc(at, room))
+    });
+    let found = found.collect();
+    model.handle(Event::Pictures(FoundPictures { at, found }), stamp(0));
+}
+
+/// A picture of 64 x 48 pixels, made smaller for so many columns and rows.
+fn disc(at: Time<Ros>, (columns, rows): (u32, u32)) -> PictureAt {
+    const WIDTH: usize = 64;
+    const HEIGHT: usize = 48;
+    let pixel = |index: usize| {
+        let (x, y) = (index % WIDTH, index / WIDTH);
+        let distance = x.abs_diff(40).pow(2) + y.abs_diff(20).pow(2);
+        let shade = |part: usize, of: usize| u8::try_from(part * 255 / of).unwrap();
+        if distance < 12 * 12 {
+            [255, 240, 200]
+        } else {
+            [shade(x, WIDTH), shade(y, HEIGHT), 90]
+        }
+    };
+    let bytes: Vec<u8> = (0..WIDTH * HEIGHT).flat_map(pixel).collect();
+    let recorded = PixelSize {
+        width: 64,
+        height: 48,
+    };
+    let limit = PixelSize {
+        width: columns,
+        height: rows,
+    };
+    let pixels = Pixels::from_bytes(recorded, &bytes).unwrap();
+    PictureAt::Picture {
+        log_time: at - Duration::from_millis(4),
+        picture: Arc::new(Picture {
+            pixels: pixels.fitted(limit),
+            recorded,
+            encoding: "rgb8".to_owned(),
+        }),
+        encoded: None,
+    }
 }
 
 /// The density over a range: rising and falling, no messages from 20 s to 26 s.

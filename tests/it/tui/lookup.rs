@@ -161,6 +161,67 @@ fn watched_values_are_those_of_the_messages() {
     assert_eq!(problems, [false, false, false, true, true]);
 }
 
+#[cfg(feature = "ci")]
+#[test]
+fn pictures_are_those_of_the_last_messages() {
+    use bagplay::time::Time;
+    use bagplay::tui::{ColorDepth, PictureAt, PictureRequest, PictureSlot, PictureStyle, Size};
+
+    use crate::support::images;
+
+    let bag = images::recording();
+    let (send, events) = bounded(1000);
+    let sink = move |event| send.send(event).unwrap();
+    let lookup = Lookup::start(bag.clone(), Arc::new(sink)).unwrap();
+    let topic = |name: &str| {
+        let at = bag.topics().iter().position(|topic| topic.name == name);
+        TopicId(u32::try_from(at.unwrap()).unwrap())
+    };
+    let cells = Size {
+        width: 20,
+        height: 6,
+    };
+    let slots = [images::IMAGE, "/text"].map(|name| PictureSlot {
+        topic: topic(name),
+        cells,
+    });
+    let style = PictureStyle::Blocks(ColorDepth::True);
+    let mut found = Vec::new();
+    for millis in [500, 700, 9_500, -1] {
+        let at = Time::from_millis(millis);
+        lookup.pictures(PictureRequest {
+            slots: slots.to_vec(),
+            at,
+            style: style.clone(),
+        });
+        let Event::Pictures(pictures) = events.recv_timeout(PATIENCE).unwrap() else {
+            panic!("something else was asked for");
+        };
+        assert_eq!(pictures.at, at);
+        let [(image_slot, image), (_, text)] = pictures.found.try_into().unwrap();
+        assert_eq!(image_slot, slots[0]);
+        match text {
+            PictureAt::NoMessage => assert_eq!(millis, -1),
+            problem => {
+                let expected = "this topic has no pictures".to_owned();
+                assert_eq!(problem, PictureAt::Problem(expected));
+            }
+        }
+        found.push(match image {
+            PictureAt::Picture {
+                log_time, picture, ..
+            } => {
+                // As many pixels as the cells have room for.
+                assert_eq!(picture.pixels.size().to_string(), "16x12");
+                (log_time.as_nanos() / 1_000_000, picture.pixels.at(3, 3))
+            }
+            _ => (-1, [0; 3]),
+        });
+    }
+    let (red, green) = ([250, 20, 10], [70, 200, 10]);
+    assert_eq!(found, [(0, red), (0, red), (9_000, green), (-1, [0; 3])]);
+}
+
 fn begin(expression: &str) -> FindRequest {
     FindRequest::Begin(Box::new(expression.parse().unwrap()))
 }

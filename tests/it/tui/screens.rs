@@ -8,8 +8,8 @@ use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    ColorDepth, Event, Followed, Gesture, Keys, LookupResult, Model, Size, Subscribers, Theme,
-    ThemeName, TimeFormat,
+    Appearance, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LookupResult, Model,
+    PictureAt, PictureStyle, Size, Subscribers, Theme, ThemeName, TimeFormat,
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
@@ -458,15 +458,7 @@ fn imu() -> Decoded {
             "[0.000025, 0, 0, 0, 0.000025, 0, 0, 0, … 9 in all]",
         ),
     ];
-    Decoded {
-        lines: lines
-            .into_iter()
-            .map(|(depth, name, value)| field(depth, name, value))
-            .collect(),
-        format: PayloadFormat::Cdr,
-        problem: None,
-        is_cut: true,
-    }
+    decoded(&lines, true)
 }
 
 fn message(decoded: Decoded) -> MessageAt {
@@ -510,6 +502,124 @@ fn watched_fields() {
 #[test]
 fn watched_fields_in_ascii() {
     assert_snapshot!(Frames::of_sizes(&watching(ascii()), &CLASSES[1..3]));
+}
+
+/// The front camera, whose picture is shown.
+fn camera_card(appearance: Appearance) -> Model {
+    let mut model = with_events(appearance);
+    set_state(&mut model, State::Paused, 12_184);
+    let mut model = card(model, 1, Some(message(image())));
+    answer_pictures(&mut model);
+    assert_eq!(model.wanted_pictures(), None);
+    model
+}
+
+#[test]
+fn pictures_in_a_card_and_in_the_pane() {
+    let mut frames = Frames::default();
+    let mut model = camera_card(ascii());
+    for (width, height) in CLASSES {
+        resize(&mut model, size(width, height));
+        answer_pictures(&mut model);
+        frames.add(
+            &format!("card {width}x{height}"),
+            &model,
+            size(width, height),
+        );
+    }
+    press(&mut model, "w esc");
+    for (width, height) in CLASSES {
+        resize(&mut model, size(width, height));
+        answer_pictures(&mut model);
+        frames.add(
+            &format!("pane {width}x{height}"),
+            &model,
+            size(width, height),
+        );
+    }
+    assert_snapshot!(frames.0);
+}
+
+/// Upper and lower pixel of each cell have their colours, in as many as the terminal has.
+#[test]
+fn pictures_have_the_colours_of_their_pixels() {
+    let colours = |depth| {
+        let pictures = PictureStyle::Blocks(depth);
+        let mut model = camera_card(Appearance {
+            pictures,
+            ..appearance()
+        });
+        resize(&mut model, size(120, 40));
+        answer_pictures(&mut model);
+        let (buffer, _) = drawn(&model, size(120, 40));
+        let cells = buffer.content().iter();
+        let cells = cells.filter(|cell| cell.symbol() == "▀");
+        cells.map(|cell| (cell.fg, cell.bg)).collect::<Vec<_>>()
+    };
+    let exact = colours(ColorDepth::True);
+    assert!(exact.len() > 500, "{}", exact.len());
+    // In the middle of the disc.
+    let disc = Color::Rgb(255, 240, 200);
+    assert!(exact.contains(&(disc, disc)));
+    let indexed = colours(ColorDepth::Indexed);
+    assert_eq!(indexed.len(), exact.len());
+    let is_indexed = |colour| matches!(colour, Color::Indexed(16..) | Color::Reset);
+    assert!(
+        indexed
+            .iter()
+            .all(|(fg, bg)| is_indexed(*fg) && is_indexed(*bg))
+    );
+}
+
+#[test]
+fn a_picture_that_cannot_be_shown_says_why() {
+    let mut frames = Frames::default();
+    for (name, found) in [
+        ("reading", None),
+        ("none", Some(PictureAt::NoMessage)),
+        (
+            "problem",
+            Some(PictureAt::Problem(
+                "the encoding `h264` is not shown".to_owned(),
+            )),
+        ),
+    ] {
+        let mut model = camera_card(appearance());
+        resize(&mut model, size(100, 20));
+        let (slots, at) = model.wanted_pictures().unwrap();
+        let found = found.map(|found| (slots[0], found)).into_iter().collect();
+        model.handle(Event::Pictures(FoundPictures { at, found }), stamp(0));
+        frames.add(name, &model, size(100, 20));
+    }
+    assert_snapshot!(frames.0);
+}
+
+fn resize(model: &mut Model, size: Size) {
+    model.handle(Event::Resized(size), stamp(0));
+}
+
+fn image() -> Decoded {
+    let lines = [
+        (0, "header", ""),
+        (1, "stamp", "2026-06-14T12:32:19.180000000Z"),
+        (0, "height", "48"),
+        (0, "width", "64"),
+        (0, "encoding", "\"rgb8\""),
+        (0, "data", "[0, 0, 90, 3, 0, 90, 7, 0, … 9216 in all]"),
+    ];
+    decoded(&lines, false)
+}
+
+fn decoded(lines: &[(usize, &str, &str)], is_cut: bool) -> Decoded {
+    let lines = lines.iter();
+    Decoded {
+        lines: lines
+            .map(|(depth, name, value)| field(*depth, name, value))
+            .collect(),
+        format: PayloadFormat::Cdr,
+        problem: None,
+        is_cut,
+    }
 }
 
 #[test]

@@ -1564,9 +1564,46 @@ fn found(topic: TopicId, lines: Vec<FieldLine>, format: PayloadFormat) -> Event 
 fn watched(model: &Model) -> Vec<String> {
     let name = |pin: SavedPin| match pin.field {
         SavedField::Value(path) => path,
+        SavedField::Picture => "picture".to_owned(),
         SavedField::Delay => "delay".to_owned(),
     };
     model.pins_to_save(&[]).into_iter().map(name).collect()
+}
+
+#[test]
+fn pictures_are_wanted_where_they_are_shown() {
+    let mut model = paused();
+    assert_eq!(model.wanted_pictures(), None);
+    // The front camera.
+    press(&mut model, "down enter");
+    let (slots, time) = model.wanted_pictures().unwrap();
+    assert_eq!((slots[0].topic, time), (TopicId(1), at(12_184)));
+    answer_pictures(&mut model);
+    assert_eq!(model.wanted_pictures(), None);
+    // Another size wants another picture.
+    model.handle(Event::Resized(size(190, 50)), stamp(0));
+    let (larger, _) = model.wanted_pictures().unwrap();
+    assert!(larger[0].cells.width > slots[0].cells.width);
+    model.handle(found(TopicId(1), Vec::new(), PayloadFormat::Cdr), stamp(0));
+    press(&mut model, "w");
+    assert_eq!(watched(&model), ["picture"]);
+    press(&mut model, "esc");
+    let (pane, _) = model.wanted_pictures().unwrap();
+    assert_eq!(pane[0].topic, TopicId(1));
+    // Help covers the pane.
+    press(&mut model, "?");
+    assert_eq!(model.wanted_pictures(), None);
+    // Neither on a small screen nor from a player elsewhere.
+    press(&mut model, "esc");
+    model.handle(Event::Resized(size(40, 8)), stamp(0));
+    assert_eq!(model.wanted_pictures(), None);
+    let elsewhere = Facts {
+        is_elsewhere: true,
+        ..facts()
+    };
+    let mut model = Model::new(elsewhere, appearance(), rows(), marks(), SCREEN);
+    press(&mut model, "down enter");
+    assert_eq!(model.wanted_pictures(), None);
 }
 
 #[test]

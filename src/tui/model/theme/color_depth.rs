@@ -28,6 +28,16 @@ impl ColorDepth {
     }
 }
 
+impl ColorDepth {
+    /// The colour for `0xRRGGBB` on a terminal. The sixteen colours of a terminal are not known; it has one of 256.
+    pub(crate) fn color(self, rgb: u32) -> Color {
+        match self {
+            Self::Sixteen | Self::Indexed => Color::Indexed(nearest_index(rgb)),
+            Self::True => Color::from_u32(rgb),
+        }
+    }
+}
+
 /// A colour of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shade {
@@ -46,8 +56,7 @@ impl Shade {
     pub(super) fn color(self, depth: ColorDepth) -> Color {
         match depth {
             ColorDepth::Sixteen => self.ansi,
-            ColorDepth::Indexed => Color::Indexed(nearest_index(self.rgb)),
-            ColorDepth::True => Color::from_u32(self.rgb),
+            ColorDepth::Indexed | ColorDepth::True => depth.color(self.rgb),
         }
     }
 }

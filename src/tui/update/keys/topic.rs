@@ -17,6 +17,7 @@ impl Model {
         let card = Card {
             topic: row.id,
             message: None,
+            has_pictures: self.shows_pictures_of(row.id),
             field: None,
         };
         self.layer = Layer::Topic(card, Scroll::default());

@@ -11,9 +11,9 @@ use crate::ros::Qos;
 use crate::time::{Ros, Time};
 use crate::tui::model::layers::Card;
 use crate::tui::model::timeline::lane::LaneColumn;
-use crate::tui::model::watch::CardField;
+use crate::tui::model::watch::{CardField, CardLine};
 use crate::tui::model::{Model, time_format};
-use crate::tui::view::words;
+use crate::tui::view::{picture, words};
 use crate::tui::watch::pin::Pin;
 
 pub(in crate::tui::view) fn overlay(
@@ -48,6 +48,7 @@ pub(in crate::tui::view) fn overlay(
         lines,
         hanging_indent: 15,
         focus,
+        picture: card.has_pictures.then_some(card.topic),
     })
 }
 
@@ -193,6 +194,11 @@ fn message(model: &Model, card: &Card) -> (Vec<Line<'static>>, Vec<usize>) {
                 field(model, "message", received),
                 field(model, "published", shown(*publish_time)),
             ];
+            let picture_at = lines.len();
+            if card.has_pictures {
+                let text = picture::in_words(model, card.topic);
+                lines.push(field(model, "picture", text));
+            }
             if let Some(stamp) = header_stamp {
                 let delay = log_time.saturating_since(*stamp).as_secs_f64();
                 let delay = words::number(delay);
@@ -203,7 +209,11 @@ fn message(model: &Model, card: &Card) -> (Vec<Line<'static>>, Vec<usize>) {
             let before = lines.len() + usize::from(decoded.problem.is_some());
             lines.extend(decoded_lines(model, decoded));
             let fields = card.fields();
-            let at = |it: &CardField| it.line.map_or(delay_at, |line| before + line);
+            let at = |it: &CardField| match it.line {
+                CardLine::Picture => picture_at,
+                CardLine::Delay => delay_at,
+                CardLine::Decoded(line) => before + line,
+            };
             let places = fields.iter().map(at).collect();
             for it in &fields {
                 let pin = Pin {

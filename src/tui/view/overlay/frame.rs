@@ -7,8 +7,10 @@ use ratatui::symbols::border;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Widget};
 
+use crate::bag::TopicId;
 use crate::tui::model::Model;
 use crate::tui::model::layers::Scroll;
+use crate::tui::view::picture;
 
 /// The frame in ASCII.
 const PLAIN: border::Set<'_> = border::Set {
@@ -32,6 +34,8 @@ pub(in crate::tui::view) struct Overlay<'a> {
     pub hanging_indent: usize,
     /// The line that is selected.
     pub focus: Option<usize>,
+    /// The topic whose picture is shown beside the lines, or above them.
+    pub picture: Option<TopicId>,
 }
 
 /// The area for lines within `place`: if it is too small there is no frame.
@@ -43,13 +47,59 @@ fn inner(place: Rect) -> Rect {
     }
 }
 
+/// The areas of the lines and of a picture within `inner`: beside each other, below each other, or no picture.
+fn split(inner: Rect) -> (Rect, Option<Rect>) {
+    /// The least size of lines and picture.
+    const WIDTH: u16 = 40;
+    const HEIGHT: u16 = 7;
+    let half = inner.width / 2;
+    if half >= WIDTH {
+        let lines = Rect {
+            width: half,
+            ..inner
+        };
+        let picture = Rect {
+            x: inner.x + half + 1,
+            width: inner.width - half - 1,
+            ..inner
+        };
+        return (lines, Some(picture));
+    }
+    let half = inner.height / 2;
+    if half < HEIGHT {
+        return (inner, None);
+    }
+    let picture = Rect {
+        height: half,
+        ..inner
+    };
+    let lines = Rect {
+        y: inner.y + half,
+        height: inner.height - half,
+        ..inner
+    };
+    (lines, Some(picture))
+}
+
 impl Overlay<'_> {
+    /// The area for lines.
+    fn lines_place(&self, place: Rect) -> Rect {
+        let inner = inner(place);
+        match self.picture {
+            Some(_) => split(inner).0,
+            None => inner,
+        }
+    }
+
+    /// The topic whose picture is shown, and where, if there is room.
+    pub(in crate::tui::view) fn picture_place(&self, place: Rect) -> Option<(TopicId, Rect)> {
+        self.picture.zip(split(inner(place)).1)
+    }
+
     /// The last scroll position in this area.
     pub(in crate::tui::view) fn max_scroll(&self, place: Rect) -> usize {
-        let inner = inner(place);
-        self.wrapped(place)
-            .len()
-            .saturating_sub(inner.height.into())
+        let height = self.lines_place(place).height;
+        self.wrapped(place).len().saturating_sub(height.into())
     }
 
     /// The scroll position, changed as little as possible, at which the selected line is visible.
@@ -57,7 +107,7 @@ impl Overlay<'_> {
         let Some(focus) = self.focus else {
             return scroll;
         };
-        let height = usize::from(inner(place).height);
+        let height = usize::from(self.lines_place(place).height);
         let above = Overlay {
             lines: self.lines.iter().take(focus).cloned().collect(),
             title: String::new(),
@@ -69,7 +119,7 @@ impl Overlay<'_> {
     }
 
     fn wrapped(&self, place: Rect) -> Vec<Line<'_>> {
-        let inner = inner(place);
+        let inner = self.lines_place(place);
         // A margin beside the frame makes text easier to read.
         let margin = u16::from(inner.x > place.x);
         let wrap = |line| wrapped(line, self.hanging_indent, usize::from(inner.width - margin));
@@ -85,11 +135,12 @@ impl Overlay<'_> {
         out: &mut Buffer,
     ) {
         Clear.render(place, out);
-        let inner = inner(place);
+        let has_frame = inner(place) != place;
+        let inner = self.lines_place(place);
         let lines = self.wrapped(place);
         let height = usize::from(inner.height);
         let first = scroll.first(lines.len(), height);
-        if inner != place {
+        if has_frame {
             let set = if model.appearance.glyphs.is_ascii {
                 PLAIN
             } else {
@@ -107,6 +158,9 @@ impl Overlay<'_> {
         }
         for (row, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(first)) {
             out.set_line(inner.x, row, line, inner.width);
+        }
+        if let Some((topic, place)) = self.picture_place(place) {
+            picture::draw(model, topic, place, out);
         }
     }
 }

@@ -25,6 +25,7 @@ pub(in crate::tui::view) fn overlay(model: &Model, place: Rect) -> Overlay<'stat
         lines,
         hanging_indent: keys + 3,
         focus: None,
+        picture: None,
     }
 }
 

@@ -26,6 +26,7 @@ pub(in crate::tui::view) fn overlay(model: &Model) -> Overlay<'_> {
         lines: model.log.newest().map(|line| shown(model, line)).collect(),
         hanging_indent: 10,
         focus: None,
+        picture: None,
     }
 }
 

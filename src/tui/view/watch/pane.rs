@@ -6,10 +6,11 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::plot;
+use crate::bag::TopicId;
 use crate::time::TimeRange;
 use crate::tui::model::{Model, time_format};
-use crate::tui::view::words;
-use crate::tui::watch::pin::Pin;
+use crate::tui::view::{picture, words};
+use crate::tui::watch::pin::{Pin, WatchedField};
 use crate::tui::watch::series::{Series, ValueAt, WatchedValue};
 use crate::tui::watch::view_range::ViewRange;
 
@@ -71,13 +72,42 @@ fn cells(count: usize, place: Rect) -> Vec<Rect> {
     (0..count.min(rows * columns)).map(cell).collect()
 }
 
+/// The pictures among the watched fields, and where each is shown.
+pub(in crate::tui::view) fn picture_places(model: &Model, place: Rect) -> Vec<(TopicId, Rect)> {
+    let pins = &model.watch.pins;
+    if place.height < LEAST_HEIGHT || pins.is_empty() {
+        return Vec::new();
+    }
+    let cells = cells(pins.len(), place);
+    let shown = pins.iter().zip(cells);
+    let pictures = shown.filter(|(pin, _)| {
+        pin.field == WatchedField::Picture && model.shows_pictures_of(pin.topic)
+    });
+    pictures
+        .map(|(pin, cell)| (pin.topic, below_title(cell)))
+        .collect()
+}
+
+/// The area of a plot or picture in that of a watched field.
+fn below_title(place: Rect) -> Rect {
+    Rect {
+        y: place.y + 1,
+        height: place.height - 1,
+        ..place
+    }
+}
+
 fn draw_pin(model: &Model, pin: &Pin, note: &str, place: Rect, out: &mut Buffer) {
     let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let series = model.watch.series(pin);
     let width = usize::from(place.width.saturating_sub(2));
     let note_width = Span::raw(note).width();
     let room = width.saturating_sub(note_width + 2);
-    let value = words::fit(&value_now(model, pin, series), room / 2, glyphs.dots);
+    let value = match pin.field {
+        WatchedField::Picture => picture::in_words(model, pin.topic),
+        WatchedField::Value(_) | WatchedField::Delay => value_now(model, pin, series),
+    };
+    let value = words::fit(&value, room / 2, glyphs.dots);
     let left = room.saturating_sub(Span::raw(&value).width() + 2);
     let name = words::fit_ends(&model.name_of(pin), left, glyphs.dots);
     let title = Line::from(vec![
@@ -89,11 +119,10 @@ fn draw_pin(model: &Model, pin: &Pin, note: &str, place: Rect, out: &mut Buffer)
     let note_width = u16::try_from(note_width).unwrap_or(u16::MAX);
     let note_at = place.right().saturating_sub(note_width + 1).max(place.x);
     out.set_stringn(note_at, place.y, note, note_width.into(), theme.dim);
-    let below = Rect {
-        y: place.y + 1,
-        height: place.height - 1,
-        ..place
-    };
+    let below = below_title(place);
+    if pin.field == WatchedField::Picture {
+        return picture::draw(model, pin.topic, below, out);
+    }
     let Some(series) = series else { return };
     let range = model.view_range().range();
     let texts = texts(model, series, range, below.height);
