@@ -25,6 +25,7 @@ pub use density::hole::{Hole, Silent};
 pub use density::hole_finder::HoleFinder;
 pub use density::outline::{Outline, TopicOutline};
 pub use index::contents::FileSummary;
+pub use index::damaged_part::DamagedPart;
 pub use index::file::file_index::IndexOrigin;
 pub use index::topic::{Schema, Topic};
 pub use message::{Key, Message, TopicId};

@@ -16,8 +16,9 @@ use crate::bag::density::indexed_holes;
 use crate::bag::density::outline::{Outline, TopicOutline};
 use crate::bag::density::passes;
 use crate::bag::index::contents::{Contents, FileSummary};
+use crate::bag::index::damaged_part::DamagedPart;
 use crate::bag::index::topic::Topic;
-use crate::bag::index::{full_check, message_compression};
+use crate::bag::index::{damaged_part, full_check, message_compression};
 use crate::bag::latched::learned::Learned;
 use crate::bag::latched::look_up;
 use crate::bag::open::error::BagError;
@@ -128,6 +129,12 @@ impl Bag {
     /// The damage found when the files were opened.
     pub fn damage(&self) -> &[Damage] {
         &self.contents.damage
+    }
+
+    /// The part of the recording that is lost because of damage that a cursor or [`Bag::damage`] reported. `None` if no
+    /// messages are lost, or if the times of what is lost are not known.
+    pub fn damaged_part(&self, damage: &Damage) -> Option<DamagedPart> {
+        damaged_part::part(&self.contents, damage)
     }
 
     /// What a user should know about how directories were read.

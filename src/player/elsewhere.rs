@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, select};
 use super::command::{Command, Status};
 use super::outcome::{Answer, Outcome};
 use super::report::counts::{Tally, TopicCounts};
+use super::report::met_damage::MetDamage;
 use super::transport::{Reply, Request, Transport};
 use crate::bag::TopicId;
 use crate::time::{Steady, Time};
@@ -47,7 +48,7 @@ impl Elsewhere {
         status: Status,
     ) -> Self {
         let tally = Tally::new(topics);
-        transport.follow(&tally);
+        transport.follow(&tally, &MetDamage::default());
         transport.publish(status);
         Self {
             transport,

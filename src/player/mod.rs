@@ -113,7 +113,8 @@ impl Player {
         let (alive, done) = crossbeam_channel::bounded(0);
         let (spin, scheduling) = (options.spin, options.scheduling);
         let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
-        self.transport.follow(machine.report().tally());
+        let report = machine.report();
+        self.transport.follow(report.tally(), report.met_damage());
         self.transport.publish(machine.status());
         let run = move || {
             let _alive: Sender<Infallible> = alive;

@@ -8,27 +8,22 @@ use std::io;
 use jiff::Timestamp;
 use rustix::process::Signal;
 
+use super::lookup::requests::Requests;
 use super::lookup::{FindRequest, Lookup};
 use super::model::Model;
 use super::outbox::{FRAME, Outbox};
-use super::pacing::{self, Pacing};
 use super::terminal::Terminal;
 use super::update::Event;
-use crate::bag::{Reach, TopicId};
+use crate::bag::Reach;
 use crate::marks::Mark;
 use crate::player::{Outcome, Refusal, Short, Transport};
-use crate::time::{Duration, Ros, Steady, Time, TimeRange};
+use crate::time::{Duration, Ros, Steady, Time};
 use crate::tui::model::parts::{CutRequest, Effect};
-use crate::tui::pictures::requests::{NextPictures, PictureRequests};
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
-use crate::tui::watch::pin::Pin;
 
 /// How long after the last event the screen is drawn once more, with the final read-ahead and rates.
 const SETTLE_DELAY: Duration = Duration::from_millis(250);
-
-/// How long a read of values for another part is waited for while playing.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the screen asks the main loop to do.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,12 +59,8 @@ pub struct Screen {
     drawn_at: Time<Steady>,
     settle_at: Option<Time<Steady>>,
     read_to: Option<Time<Ros>>,
-    /// The messages of topics.
-    messages: Pacing<TopicId>,
-    /// The values of watched fields.
-    values: Pacing<(Vec<Pin>, TimeRange)>,
-    /// The pictures of topics.
-    pictures: PictureRequests,
+    /// What it asks the look-up for.
+    requests: Requests,
 }
 
 impl Screen {
@@ -98,9 +89,7 @@ impl Screen {
             drawn_at: Time::MIN,
             settle_at: None,
             read_to: None,
-            messages: Pacing::default(),
-            values: Pacing::default(),
-            pictures: PictureRequests::default(),
+            requests: Requests::default(),
         })
     }
 
@@ -110,15 +99,7 @@ impl Screen {
         let stamp = Timestamp::now();
         for event in events {
             let now = self.transport.now();
-            match &event {
-                Event::Pictures(_) => self.pictures.answered(now),
-                Event::Lookup(result) => self.messages.answered(&result.topic, now),
-                Event::Watched(values) => {
-                    let request = (values.pins.clone(), values.range);
-                    self.values.answered(&request, now);
-                }
-                _ => {}
-            }
+            self.requests.answered(&event, now);
             if matches!(event, Event::Resized(_)) {
                 // The size may be the same again, but what was cut off meanwhile is lost.
                 self.terminal.invalidate();
@@ -217,9 +198,12 @@ impl Screen {
             // Before a frame the model requests densities only.
             let _ = self.carry_out(effect);
         }
-        self.request_message(now);
-        self.request_values(now);
-        self.request_pictures(now);
+        if let Some(next) = self.requests.send(&self.model, &self.lookup, now) {
+            self.draw_again_at(next);
+        }
+        if self.requests.have_pictures_moved(&self.model) {
+            self.terminal.invalidate();
+        }
         let is_drawn = self.terminal.draw(&self.model)?;
         (self.is_stale, self.drawn_at) = (!is_drawn, now);
         // The read-ahead grows for a while after playback is paused.
@@ -249,76 +233,8 @@ impl Screen {
         self.model.set_look_up(self.reach.looking_up());
         self.model
             .observe(self.transport.now(), status, counts, self.reach.get());
-    }
-
-    /// Requests the message that is to be shown; not again for the same topic before the answer.
-    fn request_message(&mut self, now: Time<Steady>) {
-        let Some((topic, at)) = self.model.wanted_message() else {
-            return;
-        };
-        let pending = self.messages.pending();
-        if pending.is_some_and(|(requested, _)| *requested == topic) {
-            return;
-        }
-        let next = self.messages.next(self.model.is_moving());
-        if next <= now {
-            self.lookup.find_message(topic, at);
-            self.messages.sent(topic, now);
-        } else {
-            self.draw_again_at(next);
-        }
-    }
-
-    fn request_pictures(&mut self, now: Time<Steady>) {
-        match self.pictures.next(&self.model, now) {
-            NextPictures::Known => {}
-            NextPictures::Request(request) => self.lookup.pictures(request),
-            NextPictures::At(time) => self.draw_again_at(time),
-        }
-        if self.pictures.have_moved(&self.model) {
-            self.terminal.invalidate();
-        }
-    }
-
-    /// Requests the values that are to be shown; not again before the answer, unless the pending read is for another
-    /// part of the recording.
-    fn request_values(&mut self, now: Time<Steady>) {
-        let Some((pins, range)) = self.model.wanted_values() else {
-            return self.cancel_values();
-        };
-        let is_moving = self.model.is_moving();
-        let here = self.model.playhead();
-        let shown = self.model.view_range().range().intersection(range);
-        let is_pending = self.values.pending().is_some_and(|((asked, of), since)| {
-            let is_for_this = shown.is_none_or(|shown| of.intersection(shown) == Some(shown));
-            // A read that is ended again and again never has a result.
-            let patience = if is_moving {
-                PATIENCE
-            } else {
-                pacing::INTERVAL
-            };
-            let is_recent = now.saturating_since(*since) < patience;
-            *asked == pins && (is_for_this || is_recent || (is_moving && of.contains(here)))
-        });
-        let next = if self.model.is_watched_known(here) {
-            self.values.next(is_moving)
-        } else {
-            self.values.soon()
-        };
-        if is_pending {
-            // It is looked at again when the answer comes, or with the next frame.
-        } else if next <= now {
-            self.lookup.watch(pins.clone(), range);
-            self.values.sent((pins, range), now);
-        } else {
-            self.draw_again_at(next);
-        }
-    }
-
-    /// Ends a read whose values are no longer wanted.
-    fn cancel_values(&mut self) {
-        if let Some((_, range)) = self.values.cancelled() {
-            self.lookup.watch(Vec::new(), range);
+        if self.model.wants_damaged_parts() {
+            self.lookup.damaged(self.transport.met_damage());
         }
     }
 

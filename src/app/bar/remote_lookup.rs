@@ -39,6 +39,7 @@ pub(crate) fn look_up(
                             LookupRequest::Message(topic, at) => message = Some((topic, at)),
                             // No service of a player lists these.
                             LookupRequest::Holes
+                            | LookupRequest::Damaged(_)
                             | LookupRequest::Watch(..)
                             | LookupRequest::Pictures(_)
                             | LookupRequest::Alerts

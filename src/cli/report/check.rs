@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::findings::Findings;
+use super::gaps::damaged::DamagedParts;
 use super::units::{bytes, count, plural};
 use crate::bag::{Bag, Damage, DamageKind, Direction, Hole, HoleFinder, Selection, StartAt};
 use crate::time::Time;
 
 /// The result of reading everything, as `play info --check --format json` writes it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Check {
     messages: u64,
     /// The number that the recording declares.
@@ -28,6 +29,8 @@ pub struct Check {
     by_file: Vec<u64>,
     #[serde(skip)]
     holes: Option<Vec<Hole>>,
+    #[serde(skip)]
+    damaged: DamagedParts,
 }
 
 impl Check {
@@ -42,6 +45,7 @@ impl Check {
             counts: vec![0; bag.topics().len()],
             by_file: vec![0; bag.files().len()],
             holes: None,
+            damaged: DamagedParts::of(bag, bag.damage()),
         };
         let range = bag.range();
         let mut finder = range.map(|range| HoleFinder::new(bag.topics(), range));
@@ -67,6 +71,7 @@ impl Check {
                 }
                 Err(damage) => {
                     check.damage.add(&damage, 1);
+                    check.damaged.add(bag, &damage);
                     walked.insert((damage.file, damage.offset));
                 }
             }
@@ -127,6 +132,11 @@ impl Check {
     /// The holes in what could be read; `None` if they were not looked for.
     pub(crate) fn holes(&self) -> Option<&[Hole]> {
         self.holes.as_deref()
+    }
+
+    /// The parts that could not be read.
+    pub(crate) fn damaged(&self) -> &DamagedParts {
+        &self.damaged
     }
 
     fn is_short(&self) -> bool {

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::findings::Findings;
-use super::holes::HoleInfo;
+use super::gaps::damaged::DamagedParts;
+use super::gaps::holes::HoleInfo;
 use crate::bag::{Bag, FileSummary, Hole, IndexOrigin, Outline, Topic, TopicOutline};
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
@@ -25,6 +26,8 @@ pub struct Info {
     pub(crate) topics: Vec<TopicInfo>,
     /// Times in which topics with a steady rate have no messages; `None` if they were not looked for.
     pub(crate) holes: Option<Vec<HoleInfo>>,
+    /// Parts that are lost because of damage, as far as it was found; at most a hundred.
+    pub(crate) damaged: DamagedParts,
     pub(crate) marks: Vec<MarkInfo>,
     damage: Findings,
     /// The result of reading everything, if that was requested.
@@ -121,6 +124,10 @@ impl Info {
         };
         let shown = |holes: Vec<Hole>| holes.into_iter().map(|hole| HoleInfo::new(bag, hole));
         let holes = found.map(|holes| shown(holes).collect());
+        let damaged = match &check {
+            Some(check) => check.damaged().clone(),
+            None => DamagedParts::of(bag, bag.damage()),
+        };
         Self {
             files,
             start_ns: range.map(|range| range.start().as_nanos()),
@@ -132,6 +139,7 @@ impl Info {
             },
             topics,
             holes,
+            damaged,
             marks: Vec::new(),
             damage: Findings::of(bag.damage()),
             check,

@@ -4,8 +4,8 @@
 pub(super) mod check;
 pub(super) mod clock_summary;
 pub(super) mod findings;
+pub(super) mod gaps;
 pub(super) mod hints;
-pub(super) mod holes;
 pub(super) mod info;
 pub(super) mod page;
 pub(super) mod remote;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::check::Check;
-use super::holes::hole_lines;
+use super::gaps::holes::hole_lines;
 use super::info::{FileInfo, Info, MarkInfo, TopicInfo};
 use super::units::{bytes, count, plural};
 use crate::time::{Ros, Time};
@@ -52,6 +52,7 @@ impl Info {
         if self.start_ns.is_some() {
             let is_checked = self.check.is_some();
             hole_lines(&mut page, self.holes.as_deref(), self.start_ns, is_checked);
+            self.damaged.lines(&mut page, self.start_ns);
         }
         if let Some(check) = &self.check {
             page.push_str(&check.page());

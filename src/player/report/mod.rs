@@ -3,4 +3,5 @@
 pub(super) mod counts;
 pub(super) mod digest;
 pub(super) mod lateness;
+pub(super) mod met_damage;
 pub(super) mod run_report;

@@ -3,6 +3,7 @@
 use super::counts::{Tally, TopicCounts};
 use super::digest::Digest;
 use super::lateness::Lateness;
+use super::met_damage::MetDamage;
 use crate::bag::{Damage, Message, TopicId};
 use crate::output::Delivery;
 use crate::player::command::State;
@@ -49,6 +50,7 @@ pub struct Report {
     /// Whether the exit edge was reached; `false` if the run was stopped before it.
     pub reached_end: bool,
     tally: Tally,
+    met_damage: MetDamage,
     /// Up to where the log time covered has been counted.
     counted_to: Time<Ros>,
     since: Option<(State, Time<Steady>)>,
@@ -72,6 +74,7 @@ impl Report {
             played: Duration::ZERO,
             reached_end: false,
             tally: Tally::new(topics),
+            met_damage: MetDamage::default(),
             counted_to: Time::MIN,
             since: None,
             has_played: false,
@@ -86,6 +89,11 @@ impl Report {
     /// The counts by topic, to be read by other threads.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    /// The damaged places, to be read by other threads.
+    pub(crate) fn met_damage(&self) -> &MetDamage {
+        &self.met_damage
     }
 
     /// Whether the bag has this topic.
@@ -172,6 +180,7 @@ impl Report {
     /// Counts a place in the recording that could not be read, and logs the first one of its kind in each file.
     pub(crate) fn damaged_one(&mut self, damage: Damage) {
         self.damaged += 1;
+        self.met_damage.add(&damage);
         let is_alike = |(first, _): &&mut (Damage, u64)| {
             first.kind == damage.kind && first.file == damage.file
         };

@@ -6,6 +6,7 @@
 //! at last holes and alerts. When the lookup is dropped, no new read begins. The thread is not joined: it owns nothing
 //! that needs cleaning up, and reading a chunk may take long.
 
+pub(super) mod requests;
 mod search;
 
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
-use crate::bag::{Bag, TopicId, step_back};
+use crate::bag::{Bag, Damage, TopicId, step_back};
 use crate::decode::{MessageAt, MessageFinder};
 use crate::find::Expression;
 use crate::time::{Ros, Time, TimeRange};
@@ -57,6 +58,9 @@ pub enum LookupRequest {
     Message(TopicId, Time<Ros>),
     /// The holes of the recording; answered by [`Event::Holes`], but not by a player elsewhere.
     Holes,
+    /// The parts of the recording that are lost because of damage: that which was found when it was opened, and that
+    /// which the player has met; answered by [`Event::Damaged`], but not by a player elsewhere.
+    Damaged(Vec<Damage>),
     /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not
     /// by a player elsewhere.
     Alerts,
@@ -115,6 +119,11 @@ impl Lookup {
     /// Requests the message of a topic at or before a time.
     pub fn find_message(&self, topic: TopicId, at: Time<Ros>) {
         self.send(LookupRequest::Message(topic, at));
+    }
+
+    /// Requests the damaged parts; `met` is what the player has met.
+    pub fn damaged(&self, met: Vec<Damage>) {
+        self.send(LookupRequest::Damaged(met));
     }
 
     /// Requests the warnings and errors of nodes.
@@ -191,11 +200,20 @@ impl PendingRequests<'_> {
             LookupRequest::Outline(range) => self.outline = Some(range),
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
             LookupRequest::Holes => self.holes = true,
+            // No message has to be read for it.
+            LookupRequest::Damaged(met) => self.answer_damaged(&met),
             LookupRequest::Alerts => self.alerts = true,
             LookupRequest::Find(request) => self.find = Some(request),
             LookupRequest::Pictures(request) => self.pictures = Some(request),
             LookupRequest::Watch(pins, range) => self.watch = Some((pins, range)),
         }
+    }
+
+    fn answer_damaged(&self, met: &[Damage]) {
+        let bag = self.bag;
+        let all = bag.damage().iter().chain(met);
+        let parts = all.filter_map(|damage| bag.damaged_part(damage));
+        (self.sink)(Event::Damaged(parts.collect()));
     }
 
     /// Takes new requests.

@@ -31,6 +31,7 @@ use meters::Meters;
 use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow, Undo};
 use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
+use timeline::damaged::DamagedParts;
 use timeline::holes::Holes;
 use timeline::lane::Lane;
 use watch::Watch;
@@ -68,6 +69,7 @@ pub struct Model {
     pub(super) close_up: Option<Lane>,
     pub(super) requested_close_up: Option<TimeRange>,
     pub(super) holes: Holes,
+    pub(super) damaged: DamagedParts,
     pub(super) watch: Watch,
     /// The pictures that were read last.
     pub(super) pictures: Option<FoundPictures>,
@@ -128,6 +130,7 @@ impl Model {
             close_up: None,
             requested_close_up: None,
             holes: Holes::default(),
+            damaged: DamagedParts::default(),
             watch: Watch::default(),
             pictures: None,
             alerts: FoundMessages::default(),
@@ -356,6 +359,12 @@ impl Model {
         let is_latched = self.topic(id).is_some_and(|topic| topic.is_latched);
         let holes = (!is_latched).then(|| self.holes.touching(shown, id));
         holes.into_iter().flatten()
+    }
+
+    /// Whether the damaged parts are to be asked for: at the start, and when the player has met more.
+    pub fn wants_damaged_parts(&mut self) -> bool {
+        let met = self.status.map_or(0, |status| status.damaged);
+        !self.facts.is_elsewhere && self.damaged.are_to_be_asked_for(met)
     }
 
     /// Whether the playhead is in a hole of a topic.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::model::Model;
 use super::view;
-use crate::bag::Hole;
+use crate::bag::{DamagedPart, Hole};
 use crate::marks::Mark;
 use crate::player::Refusal;
 use crate::tui::input::bindings::Action;
@@ -54,6 +54,8 @@ pub enum Event {
     Lane(Lane),
     /// The holes of the recording; `None` if they were not looked for.
     Holes(Option<Vec<Hole>>),
+    /// The parts of the recording that are lost because of damage, as far as it is known.
+    Damaged(Vec<DamagedPart>),
     /// Values of watched fields were read.
     Watched(WatchedValues),
     /// Pictures were read.
@@ -84,6 +86,7 @@ impl Model {
             Event::Answers(answers) => self.is_silent = !answers,
             Event::Lane(lane) => self.take_lane(lane),
             Event::Holes(found) => self.holes = Holes::new(found),
+            Event::Damaged(parts) => self.damaged.take(parts),
             Event::Watched(values) => self.take_watched(values),
             Event::Pictures(found) => self.take_pictures(found),
             Event::Alerts(found) => self.take_alerts(found, stamp),

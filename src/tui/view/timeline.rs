@@ -170,6 +170,12 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
             cell.set_symbol(glyphs.hole).set_style(theme.hole);
         }
     }
+    for part in model.damaged.within(window, None) {
+        for column in axis.nearest_column(part.start())..=axis.nearest_column(part.stop()) {
+            let cell = &mut out[(column, row)];
+            cell.set_symbol(glyphs.damaged).set_style(theme.damage);
+        }
+    }
     for mark in &model.marks {
         put(axis, row, mark.time, glyphs.mark, theme.mark, out);
     }

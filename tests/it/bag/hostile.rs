@@ -1,7 +1,7 @@
 //! Malformed and hostile files: opening fails or damage is reported with the right count; no panic and no huge
 //! allocation.
 
-use bagplay::bag::{Bag, DamageKind, Direction, Message, Selection, StartAt, TopicId};
+use bagplay::bag::{Bag, Damage, DamageKind, Direction, Message, Selection, StartAt, TopicId};
 use bagplay::time::{Time, TimeRange};
 use mcap::Compression;
 use mcap::records::op;
@@ -425,4 +425,38 @@ fn the_checksum_of_a_data_section_is_checked_as_its_writer_computed_it() {
         let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
         assert_eq!(kinds, [DamageKind::Checksum], "{has_checksums}");
     }
+}
+
+/// Three chunks, each with two topics; a payload of the second is changed.
+#[test]
+fn what_is_lost_by_damage_has_times_and_topics() {
+    let note = |topic, time: u64| Note::new(topic, time, vec![7; 50]);
+    let chunk = |start| vec![note(0, start), note(2, start + 5)];
+    let spec = Spec {
+        topics: ["/a", "/b", "/c"].map(TopicSpec::named).to_vec(),
+        ..Spec::new(vec![chunk(10), chunk(20), chunk(30)])
+    };
+    let mut bytes = spec.options(|o| o.calculate_chunk_crcs(true)).write();
+    let second = place(&bytes, op::CHUNK, 1);
+    bytes[second.at + 9 + second.body - 1] ^= 1;
+    let bag = bag(&bytes);
+    let cursor = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+    let damage: Vec<Damage> = cursor.filter_map(Result::err).collect();
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    let part = bag.damaged_part(&damage[0]).unwrap();
+    assert_eq!(
+        part.range,
+        TimeRange::between(Time::from_nanos(20), Time::from_nanos(25))
+    );
+    let names = part.topics.iter().map(|id| &bag.topics()[id.index()].name);
+    assert_eq!(names.collect::<Vec<_>>(), ["/a", "/c"]);
+    // Nothing is lost by these, or nobody knows when.
+    let other = |change: fn(&mut Damage)| {
+        let mut damage = damage[0].clone();
+        change(&mut damage);
+        bag.damaged_part(&damage)
+    };
+    assert_eq!(other(|damage| damage.kind = DamageKind::Times), None);
+    assert_eq!(other(|damage| damage.offset = 0), None);
+    assert_eq!(other(|damage| damage.file = "elsewhere".into()), None);
 }

@@ -69,6 +69,27 @@ fn names_of_files_and_topics_are_escaped_in_all_output() {
     plain(&std::fs::read(log).unwrap());
 }
 
+#[test]
+fn what_is_lost_by_damage_is_listed_with_its_times_and_topics() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.mcap");
+    std::fs::write(&path, recording("/t")).unwrap();
+    let args = ["info", "--check"].map(OsStr::new);
+    let done = play(&[&args[..], &[path.as_os_str()]].concat());
+    let out = plain(&done.stdout);
+    assert!(out.contains("damaged   1 part\n"), "{out}");
+    let line = out.lines().find(|line| line.contains("a.mcap, byte"));
+    let line = line.unwrap_or_else(|| panic!("{out}"));
+    assert!(line.contains("+0.000 s     0.000 s  /t: "), "{line}");
+    let json = ["--format", "json"].map(OsStr::new);
+    let done = play(&[&args[..], &json, &[path.as_os_str()]].concat());
+    let info: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let part = &info["damaged"][0];
+    assert_eq!(part["topics"], serde_json::json!(["/t"]));
+    assert_eq!((&part["start_ns"], &part["end_ns"]), (&2.into(), &2.into()));
+    assert_eq!(part["kind"], "checksum");
+}
+
 /// Replaces each occurrence of a text by one of the same length.
 fn replace(bytes: &mut [u8], text: &[u8], by: &[u8]) {
     assert_eq!(text.len(), by.len());

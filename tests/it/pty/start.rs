@@ -288,6 +288,23 @@ fn damaged(folder: &Path) -> (PathBuf, PathBuf) {
     (cut, spoiled)
 }
 
+#[test]
+fn what_is_lost_by_damage_is_on_the_bar_once_it_was_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, spoiled) = damaged(folder.path());
+    let args = ["--wire", "null", "--rate", "100", "--start-paused"];
+    let mut session = play_bag(&spoiled, &args).size(120, 30).run();
+    let frame = session.wait_text("PAUSED");
+    assert!(!frame.has("╳"), "{frame}");
+    session.keys(" ");
+    let frame = session.wait_for("damage", |frame| frame.row("├").contains('╳'));
+    // In the lanes of the topics that had messages there.
+    let is_lane = |row: &&String| row.contains("/imu") && row.contains('╳');
+    assert!(frame.rows.iter().any(|row| is_lane(&row)), "{frame}");
+    session.keys("q");
+    session.wait_end();
+}
+
 /// Checks that log lines are in the log area: after their time of day, between the table and the footer.
 #[track_caller]
 fn assert_in_the_log_area(frame: &Frame, words: &str) {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use bagplay::bag::TopicId;
+use bagplay::bag::{DamagedPart, TopicId};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
@@ -248,7 +248,14 @@ fn late_and_damaged_messages() {
     }
     (many[3].sent, many[3].bytes) = (123_456_789, u64::MAX);
     model.observe(wall(0), Some(status), many, None);
-    assert_snapshot!(picture(&model, size(140, 24)));
+    assert!(model.wants_damaged_parts() && !model.wants_damaged_parts());
+    let part = |from, to, topics: &[u32]| DamagedPart {
+        range: TimeRange::between(at(from), at(to)),
+        topics: topics.iter().copied().map(TopicId).collect(),
+    };
+    let parts = vec![part(34_000, 36_000, &[0, 4]), part(50_000, 50_100, &[])];
+    model.handle(Event::Damaged(parts), stamp(0));
+    assert_snapshot!(picture(&model, size(160, 24)));
 }
 
 #[test]

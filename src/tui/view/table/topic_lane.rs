@@ -59,6 +59,13 @@ pub(in crate::tui::view) fn draw(
                 .set_style(theme.hole.patch(style));
         }
     }
+    for part in model.damaged.within(axis.range, Some(row.id)) {
+        for column in axis.nearest_column(part.start())..=axis.nearest_column(part.stop()) {
+            let cell = &mut out[(column, y)];
+            cell.set_symbol(glyphs.damaged)
+                .set_style(theme.damage.patch(style));
+        }
+    }
     if let Some(column) = head {
         out[(column, y)].set_style(theme.accent);
     }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::units::count;
 use crate::bag::{Bag, Hole, Silent};
+use crate::cli::report::units::count;
 use crate::time::{Ros, Time};
 use crate::untrusted::Foreign;
 

@@ -1,0 +1,119 @@
+//! [`DamagedInfo`]: a part of a recording that is lost, for programs and as a line for people.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::bag::{Bag, Damage};
+use crate::cli::report::units::{count, plural};
+use crate::time::Time;
+use crate::untrusted::{FileName, Foreign};
+
+/// More parts than these are not listed.
+const MOST: usize = 100;
+/// The most topics that a line names, and the most characters of a name.
+const MOST_TOPICS: usize = 3;
+const LONGEST: usize = 60;
+
+/// A part of a recording that is lost because of damage.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct DamagedInfo {
+    file: FileName,
+    /// Offset of the damage in the file in bytes.
+    offset: u64,
+    kind: &'static str,
+    /// The topics that had messages there; empty if they are not known.
+    topics: Vec<String>,
+    start_ns: i64,
+    end_ns: i64,
+    duration_s: f64,
+}
+
+/// The damaged parts of a recording: the first hundred, and how many there are.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub(crate) struct DamagedParts {
+    list: Vec<DamagedInfo>,
+    #[serde(skip)]
+    all: u64,
+}
+
+impl DamagedParts {
+    /// Those of this damage; one for each damaged chunk.
+    pub(crate) fn of(bag: &Bag, damage: &[Damage]) -> Self {
+        let mut parts = Self::default();
+        for one in damage {
+            parts.add(bag, one);
+        }
+        parts
+    }
+
+    /// Adds damage, if messages are lost by it at times that are known.
+    pub(crate) fn add(&mut self, bag: &Bag, damage: &Damage) {
+        if self.list.len() == MOST {
+            self.all += 1;
+            return;
+        }
+        let Some(part) = bag.damaged_part(damage) else {
+            return;
+        };
+        let topics = part.topics.iter();
+        let topics = topics.filter_map(|id| Some(bag.topics().get(id.index())?.name.clone()));
+        let info = DamagedInfo {
+            file: damage.file.clone(),
+            offset: damage.offset,
+            kind: damage.kind.name(),
+            topics: topics.collect(),
+            start_ns: part.range.start().as_nanos(),
+            end_ns: part.range.stop().as_nanos(),
+            duration_s: part.range.duration().as_secs_f64(),
+        };
+        let is_known = |known: &DamagedInfo| known.file == info.file && known.offset == info.offset;
+        if !self.list.iter().any(is_known) {
+            self.all += 1;
+            self.list.push(info);
+        }
+    }
+
+    /// Adds the parts to the page, with their times relative to the start, as `--start` accepts them. Nothing if there
+    /// are none.
+    pub(crate) fn lines(&self, page: &mut String, start_ns: Option<i64>) {
+        if self.list.is_empty() {
+            return;
+        }
+        // Writing into a string does not fail.
+        let _ = writeln!(page, "damaged   {}", plural(self.all, "part"));
+        let start = Time::<crate::time::Ros>::from_nanos(start_ns.unwrap_or(0));
+        for part in &self.list {
+            let time = Time::from_nanos(part.start_ns);
+            let into = time.saturating_since(start).as_secs_f64();
+            let length = part.duration_s;
+            let topics = part.topics_in_words();
+            let _ = writeln!(
+                page,
+                "          {into:+12.3} s  {length:8.3} s  {topics}: {}, byte {}",
+                part.file, part.offset
+            );
+        }
+        if let Some(more @ 1..) = self.all.checked_sub(self.list.len() as u64) {
+            let _ = writeln!(page, "          and {} more", count(more));
+        }
+    }
+}
+
+impl DamagedInfo {
+    fn topics_in_words(&self) -> String {
+        if self.topics.is_empty() {
+            return "topics not known".to_owned();
+        }
+        let named = self.topics.iter().take(MOST_TOPICS);
+        let named: Vec<String> = named
+            .map(|topic| Foreign::text(topic).at_most(LONGEST).to_string())
+            .collect();
+        let mut text = named.join(", ");
+        if let Some(more @ 1..) = self.topics.len().checked_sub(MOST_TOPICS) {
+            let _ = write!(text, " and {more} more");
+        }
+        text
+    }
+}
