@@ -280,7 +280,7 @@ mod tests {
         }
         let sorted = all.into_iter().map(|(place, publishers)| {
             let mut lists: Vec<_> = publishers.into_values().collect();
-            lists.sort();
+            lists.sort_unstable();
             (place, lists)
         });
         sorted.collect::<Vec<_>>()

@@ -197,7 +197,7 @@ fn walk(
             return Err(SuiteError::TooMany { most: MOST });
         }
     }
-    entries.sort();
+    entries.sort_unstable();
     for path in entries {
         let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
         if path.file_name().is_none_or(is_hidden) {

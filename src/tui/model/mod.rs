@@ -32,6 +32,7 @@ use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, Topi
 use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
 use timeline::damaged::DamagedParts;
+use timeline::folds::Folds;
 use timeline::holes::Holes;
 use timeline::lane::Lane;
 use watch::Watch;
@@ -325,18 +326,24 @@ impl Model {
 
     /// The range that the bar and the lane show.
     pub(super) fn window_axis(&self, place: Rect) -> Axis {
-        Axis {
-            range: self.window.range(),
-            left: place.x + 1,
-            width: place.width.saturating_sub(2),
-        }
+        self.axis(
+            self.window.range(),
+            place.x + 1,
+            place.width.saturating_sub(2),
+        )
     }
 
     /// The whole recording.
     pub(super) fn whole_axis(&self, place: Rect) -> Axis {
+        let Axis { left, width, .. } = self.window_axis(place);
+        self.axis(self.facts.recording, left, width)
+    }
+
+    /// An axis that leaves out long times in which no topic has messages.
+    pub(super) fn axis(&self, range: TimeRange, left: u16, width: u16) -> Axis {
         Axis {
-            range: self.facts.recording,
-            ..self.window_axis(place)
+            folds: Folds::of(self.holes.of_recording(range), range),
+            ..Axis::plain(range, left, width)
         }
     }
 

@@ -74,7 +74,7 @@ fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &
             *is_shown = true;
         }
     }
-    let columns = lane.columns(axis.range, axis.width, place.height, |topic| shown[topic]);
+    let columns = lane.columns(axis, place.height, |topic| shown[topic]);
     let head = axis.column(model.playhead());
     for (column, LaneColumn { level, density }) in (axis.left..).zip(columns) {
         for row in 0..place.height {
@@ -169,6 +169,10 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
             let cell = &mut out[(column, row)];
             cell.set_symbol(glyphs.hole).set_style(theme.hole);
         }
+    }
+    for column in axis.fold_columns() {
+        let cell = &mut out[(column, row)];
+        cell.set_symbol(glyphs.fold).set_style(theme.hole);
     }
     for part in model.damaged.within(window, None) {
         for column in axis.nearest_column(part.start())..=axis.nearest_column(part.stop()) {

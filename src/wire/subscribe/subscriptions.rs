@@ -91,7 +91,7 @@ impl Subscriptions {
     /// The publishers whose messages are received, sorted. Those that have left are among them.
     pub fn publishers(&self) -> Vec<Subscribed> {
         let mut all: Vec<_> = self.follower.state().subscribed.iter().cloned().collect();
-        all.sort();
+        all.sort_unstable();
         all
     }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use bagplay::bag::{DamagedPart, TopicId};
+use bagplay::bag::{DamagedPart, Hole, Silent, TopicId};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
@@ -256,6 +256,31 @@ fn late_and_damaged_messages() {
     let parts = vec![part(34_000, 36_000, &[0, 4]), part(50_000, 50_100, &[])];
     model.handle(Event::Damaged(parts), stamp(0));
     assert_snapshot!(picture(&model, size(160, 24)));
+}
+
+/// Two recordings with nothing between them: both have as many columns as seconds.
+#[test]
+fn a_long_time_without_messages_takes_one_column() {
+    let mut frames = Frames::default();
+    for appearance in [appearance(), ascii()] {
+        let mut model = with_events(appearance);
+        set_state(&mut model, State::Paused, 12_184);
+        let silent = TimeRange::between(at(14_000), at(50_000));
+        let mut lane = lane(recording(), 480);
+        for topic in &mut lane.outline.topics {
+            topic.density[14 * 8..50 * 8].fill(0.0);
+        }
+        model.handle(Event::Lane(lane), stamp(0));
+        let hole = Hole {
+            range: silent,
+            silent: Silent::Recording,
+        };
+        model.handle(Event::Holes(Some(vec![hole])), stamp(0));
+        frames.add("both parts", &model, size(100, 24));
+        // There is no room for both.
+        frames.add("narrow", &model, size(10, 8));
+    }
+    assert_snapshot!(frames.0);
 }
 
 #[test]

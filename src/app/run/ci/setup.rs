@@ -113,7 +113,7 @@ impl<'a> Setup<'a> {
             Ok(entries) => {
                 let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
                 let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
-                paths.sort();
+                paths.sort_unstable();
                 paths
             }
             Err(_) => vec![bag.to_path_buf()],

@@ -108,7 +108,7 @@ impl<'a> Bags<'a> {
             .iter()
             .map(|topic| Foreign::text(&topic.name).to_string())
             .collect();
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         let more = match names.len().saturating_sub(LISTED) {
             0 => String::new(),

@@ -132,7 +132,7 @@ mod tests {
             prop_assert_eq!(count, cases.len());
             let by_name = |cases: &[(&str, u64)], plan: &Plan| {
                 let mut all: Vec<_> = cases.iter().map(|case| case.0.to_owned()).zip(plan.shards().to_vec()).collect();
-                all.sort();
+                all.sort_unstable();
                 all
             };
             let before = by_name(&cases, &first);

@@ -59,7 +59,7 @@ impl ShardFile {
                     "the folder has no report of a shard (*.ndjson)".into(),
                 ));
             }
-            files[before..].sort();
+            files[before..].sort_unstable();
         }
         files.iter().map(|file| read_lines(file)).collect()
     }

@@ -1,9 +1,11 @@
 //! [`Axis`]: a closed range of time mapped to columns. [`ZoomWindow`]: the part of the recording that the bar shows.
 
+use super::folds::Folds;
 use crate::time::{Duration, Ros, Time, TimeRange};
 
 /// A closed range of time over `width` columns, beginning at column `left`. The first column begins at the range's
-/// start, the last one ends at its stop.
+/// start, the last one ends at its stop. Times that are left out take one column each; before, between and behind them
+/// time is as long everywhere, within a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Axis {
     /// The range.
@@ -12,17 +14,78 @@ pub(crate) struct Axis {
     pub left: u16,
     /// How many columns it has.
     pub width: u16,
+    /// The times that it leaves out.
+    pub folds: Folds,
 }
 
 impl Axis {
+    /// An axis that leaves nothing out.
+    pub(crate) fn plain(range: TimeRange, left: u16, width: u16) -> Self {
+        Self {
+            range,
+            left,
+            width,
+            folds: Folds::default(),
+        }
+    }
+
+    /// Its parts, without the times that it leaves out: each an axis that leaves nothing out, a column apart from the
+    /// one before. If there is no room for that, nothing is left out.
+    pub(crate) fn pieces(self) -> Vec<Self> {
+        /// The least columns of a piece.
+        const LEAST: u16 = 4;
+        let rest: Vec<TimeRange> = self.folds.rest(self.range).collect();
+        let count = u16::try_from(rest.len()).unwrap_or(u16::MAX);
+        let Some(mut columns) = self.width.checked_sub(count - 1) else {
+            return vec![Self::plain(self.range, self.left, self.width)];
+        };
+        if count == 1 || columns < LEAST * count {
+            return vec![Self::plain(self.range, self.left, self.width)];
+        }
+        let nanos = |range: &TimeRange| i128::from(range.duration().as_nanos().max(1));
+        let mut total: i128 = rest.iter().map(nanos).sum();
+        let mut left = self.left;
+        let mut pieces = Vec::with_capacity(rest.len());
+        for (behind, range) in (0..count).rev().zip(&rest) {
+            let share = i128::from(columns) * nanos(range) / total;
+            let share = u16::try_from(share).unwrap_or(u16::MAX);
+            let width = match behind {
+                0 => columns,
+                _ => share.clamp(1, columns - behind),
+            };
+            pieces.push(Self::plain(*range, left, width));
+            left += width + 1;
+            columns -= width;
+            total -= nanos(range);
+        }
+        pieces
+    }
+
+    /// The columns of the times that it leaves out.
+    pub(crate) fn fold_columns(self) -> Vec<u16> {
+        let pieces = self.pieces();
+        pieces.iter().skip(1).map(|piece| piece.left - 1).collect()
+    }
+
     /// The column of a time; `None` outside of the range.
     pub(crate) fn column(self, time: Time<Ros>) -> Option<u16> {
-        (self.width > 0 && self.range.contains(time)).then(|| self.left + self.offset(time))
+        (self.width > 0 && self.range.contains(time)).then(|| self.nearest_column(time))
     }
 
     /// The column of a time; times outside map to the nearest edge.
     pub(crate) fn nearest_column(self, time: Time<Ros>) -> u16 {
-        self.left + self.offset(self.range.clamp(time))
+        let time = self.range.clamp(time);
+        if self.folds == Folds::default() {
+            return self.left + self.offset(time);
+        }
+        let pieces = self.pieces();
+        let at = pieces.partition_point(|piece| piece.range.stop() < time);
+        match pieces.get(at) {
+            Some(piece) if piece.range.contains(time) => piece.left + piece.offset(time),
+            // In a time that is left out.
+            Some(piece) => piece.left.saturating_sub(1),
+            None => self.left,
+        }
     }
 
     fn offset(self, time: Time<Ros>) -> u16 {
@@ -35,6 +98,19 @@ impl Axis {
     /// The time that a click on a column means: the start and the stop themselves at the edges, otherwise the beginning
     /// of the column. Columns outside count as the nearest one.
     pub(crate) fn time(self, column: u16) -> Time<Ros> {
+        if self.folds == Folds::default() {
+            return self.time_without_folds(column);
+        }
+        let pieces = self.pieces();
+        let is_behind = |piece: &&Self| column < piece.left + piece.width;
+        let piece = pieces.iter().find(is_behind).or(pieces.last());
+        // A click on a time that is left out means its end.
+        piece.map_or(self.range.start(), |piece| {
+            piece.time_without_folds(column.max(piece.left))
+        })
+    }
+
+    fn time_without_folds(self, column: u16) -> Time<Ros> {
         let offset = column
             .saturating_sub(self.left)
             .min(self.width.saturating_sub(1));
@@ -165,11 +241,56 @@ mod tests {
         TimeRange::between(Time::from_nanos(from), Time::from_nanos(to))
     }
 
+    #[test]
+    fn a_time_that_is_left_out_takes_one_column() {
+        let seconds = |from, to| TimeRange::between(Time::from_secs(from), Time::from_secs(to));
+        // Ten seconds, three hours of nothing, and twenty seconds.
+        let all = seconds(0, 10_830);
+        let folds = Folds::of([seconds(10, 10_810)], all);
+        let axis = Axis {
+            folds,
+            ..Axis::plain(all, 5, 31)
+        };
+        let pieces = axis.pieces();
+        assert_eq!(
+            pieces,
+            [
+                Axis::plain(seconds(0, 10), 5, 10),
+                Axis::plain(seconds(10_810, 10_830), 16, 20)
+            ]
+        );
+        assert_eq!(axis.fold_columns(), [15]);
+        let at = Time::from_secs;
+        for (time, column) in [
+            (0, 5),
+            (9, 14),
+            (10, 14),
+            (11, 15),
+            (10_809, 15),
+            (10_810, 16),
+            (10_830, 35),
+        ] {
+            assert_eq!(axis.column(at(time)), Some(column), "{time}");
+        }
+        assert_eq!(axis.column(at(10_831)), None);
+        assert_eq!(axis.time(0), at(0));
+        assert_eq!(axis.time(15), at(10_810));
+        assert_eq!(axis.time(99), at(10_830));
+        for column in 5..36 {
+            let expected = if column == 15 { 16 } else { column };
+            assert_eq!(axis.column(axis.time(column)), Some(expected), "{column}");
+        }
+        // Without room for both parts nothing is left out.
+        let narrow = Axis { width: 8, ..axis };
+        assert_eq!(narrow.pieces(), [Axis::plain(all, 5, 8)]);
+        assert_eq!(narrow.column(at(5_415)), Some(9));
+    }
+
     proptest! {
         #[test]
         fn a_click_lands_in_its_own_column(from in any::<i64>(), to in any::<i64>(), left in 0_u16..40,
                                            width in 1_u16..500, click in 0_u16..600) {
-            let axis = Axis { range: range(from, to), left, width };
+            let axis = Axis::plain(range(from, to), left, width);
             let time = axis.time(click);
             prop_assert!(axis.range.contains(time));
             let column = axis.column(time).unwrap();

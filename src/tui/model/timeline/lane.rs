@@ -3,6 +3,7 @@
 //! The lane of one topic is measured by the topic's own median: a steady topic has the level [`USUAL`] in every column,
 //! whatever its rate.
 
+use super::axis::Axis;
 use crate::bag::Outline;
 use crate::time::TimeRange;
 
@@ -40,15 +41,14 @@ pub(crate) struct LaneColumn {
 }
 
 impl Lane {
-    /// Each of `width` columns over `range`, of the topics that `is_shown` accepts. The densest column is the highest.
+    /// Each column of `axis`, of the topics that `is_shown` accepts. The densest column is the highest.
     pub(crate) fn columns(
         &self,
-        range: TimeRange,
-        width: u16,
+        axis: Axis,
         rows: u16,
         is_shown: impl Fn(usize) -> bool,
     ) -> Vec<LaneColumn> {
-        let shares = self.shares(range, width);
+        let shares = self.shares(axis);
         let shown = self.outline.topics.iter().enumerate();
         let shown = shown.filter(|(at, _)| is_shown(*at));
         let counts = shares.counts(shown.map(|(_, topic)| topic.density.as_slice()));
@@ -57,10 +57,18 @@ impl Lane {
     }
 
     /// How densities are distributed over columns; for [`Lane::columns_of`].
-    pub(crate) fn shares(&self, range: TimeRange, width: u16) -> Shares {
+    pub(crate) fn shares(&self, axis: Axis) -> Shares {
         let topics = self.outline.topics.iter();
-        let parts = topics.map(|topic| topic.density.len()).max();
-        Shares::new((self.range, parts.unwrap_or(0)), (range, width.into()))
+        let parts = topics.map(|topic| topic.density.len()).max().unwrap_or(0);
+        let piece = |piece: Axis| {
+            let to = (piece.range, piece.width.into());
+            let first = usize::from(piece.left - axis.left);
+            (first, PieceShares::new((self.range, parts), to))
+        };
+        Shares {
+            width: axis.width.into(),
+            pieces: axis.pieces().into_iter().map(piece).collect(),
+        }
     }
 
     /// The columns of one topic in a single row; all empty if the topic is not known.
@@ -73,17 +81,37 @@ impl Lane {
     }
 }
 
-/// Which share of each part of a density each column gets: a part goes to all columns that it touches. The same for all
-/// topics of a lane.
+/// How densities are distributed over the columns of an axis. The same for all topics of a lane.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Shares {
+    width: usize,
+    /// Those of each piece of the axis, and its first column.
+    pieces: Vec<(usize, PieceShares)>,
+}
+
+impl Shares {
+    /// The number of messages in each column, of densities that are added up.
+    fn counts<'a>(&self, densities: impl IntoIterator<Item = &'a [f64]>) -> Vec<f64> {
+        let mut columns = vec![0.0; self.width];
+        for density in densities {
+            for (first, piece) in &self.pieces {
+                piece.add(density, &mut columns[*first..]);
+            }
+        }
+        columns
+    }
+}
+
+/// Which share of each part of a density each column gets: a part goes to all columns that it touches.
+#[derive(Clone, PartialEq, Debug)]
+struct PieceShares {
     from: (TimeRange, usize),
     to: (TimeRange, usize),
     /// Parts, columns and shares.
     all: Vec<(usize, usize, f64)>,
 }
 
-impl Shares {
+impl PieceShares {
     /// Of so many equal parts of a range for so many equal columns of another.
     fn new(from: (TimeRange, usize), to: (TimeRange, usize)) -> Self {
         let nanos = |range: TimeRange| i128::from(range.duration().as_nanos().max(1));
@@ -110,15 +138,6 @@ impl Shares {
             }
         }
         Self { from, to, all }
-    }
-
-    /// The number of messages in each column, of densities that are added up.
-    fn counts<'a>(&self, densities: impl IntoIterator<Item = &'a [f64]>) -> Vec<f64> {
-        let mut columns = vec![0.0; self.to.1];
-        for density in densities {
-            self.add(density, &mut columns);
-        }
-        columns
     }
 
     fn add(&self, density: &[f64], columns: &mut [f64]) {
@@ -204,7 +223,7 @@ mod tests {
             },
             is_whole: true,
         };
-        let columns = lane.columns(lane.range, width, 1, |topic| topic == 0);
+        let columns = lane.columns(Axis::plain(lane.range, 0, width), 1, |topic| topic == 0);
         columns.iter().map(|column| column.level).collect()
     }
 
@@ -239,7 +258,7 @@ mod tests {
             (700, 701, [0, 0, 0, 0]),
             (0, 100, [0, 0, 0, 0]),
         ] {
-            let columns = lane.columns(range(from, to), 4, 1, |_| true);
+            let columns = lane.columns(Axis::plain(range(from, to), 0, 4), 1, |_| true);
             let found: Vec<u16> = columns.iter().map(|column| column.level).collect();
             assert_eq!(found, levels, "{from} to {to}");
         }
@@ -267,7 +286,7 @@ mod tests {
                 is_whole: true,
             };
             let width = u16::try_from(density.len()).unwrap();
-            let columns = lane.columns_of(0, &lane.shares(lane.range, width));
+            let columns = lane.columns_of(0, &lane.shares(Axis::plain(lane.range, 0, width)));
             let column = |column: &LaneColumn| (column.level, column.density);
             columns.iter().map(column).collect::<Vec<_>>()
         };

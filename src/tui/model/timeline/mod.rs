@@ -3,5 +3,6 @@
 pub(in crate::tui) mod ab_loop;
 pub(in crate::tui) mod axis;
 pub(in crate::tui) mod damaged;
+pub(in crate::tui) mod folds;
 pub(in crate::tui) mod holes;
 pub(in crate::tui) mod lane;

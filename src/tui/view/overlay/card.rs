@@ -133,7 +133,10 @@ fn density_line(model: &Model, card: &Card, is_latched: bool, width: u16) -> Opt
     let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let lane = model.overview.as_ref()?;
     let mut is_latched_before = false;
-    let columns = lane.columns_of(card.topic.index(), &lane.shares(lane.range, width));
+    let columns = lane.columns_of(
+        card.topic.index(),
+        &lane.shares(model.axis(lane.range, 0, width)),
+    );
     let column = |column: LaneColumn| {
         is_latched_before |= is_latched && column.level > 0;
         let glyph = match column.level {

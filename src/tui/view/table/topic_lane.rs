@@ -21,8 +21,8 @@ impl LaneColumns {
     /// For lanes of `width` columns, from `left` on.
     pub(in crate::tui::view) fn new(model: &Model, (left, width): (u16, u16)) -> Self {
         let range = model.window.range();
-        let axis = Axis { range, left, width };
-        let shares = model.lane().map(|lane| lane.shares(range, width));
+        let axis = model.axis(range, left, width);
+        let shares = model.lane().map(|lane| lane.shares(axis));
         Self { axis, shares }
     }
 }
@@ -104,11 +104,7 @@ mod tests {
     fn a_hole_takes_the_columns_without_messages_and_at_least_one() {
         // A column is 10 ms.
         let columns = |hole, width| {
-            let axis = Axis {
-                range: range(100, 200),
-                left: 5,
-                width,
-            };
+            let axis = Axis::plain(range(100, 200), 5, width);
             columns_of(hole, axis, range(0, 300)).collect::<Vec<u16>>()
         };
         for (hole, shown) in [
@@ -129,11 +125,7 @@ mod tests {
         }
         assert_eq!(columns(range(120, 180), 0), [0_u16; 0]);
         // At the start and the end of the recording there is no message.
-        let whole = Axis {
-            range: range(0, 300),
-            left: 0,
-            width: 10,
-        };
+        let whole = Axis::plain(range(0, 300), 0, 10);
         let of_whole = |hole| columns_of(hole, whole, whole.range).collect::<Vec<u16>>();
         assert_eq!(of_whole(range(0, 90)), [0, 1, 2]);
         assert_eq!(of_whole(range(210, 300)), [8, 9]);

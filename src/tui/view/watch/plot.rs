@@ -189,11 +189,7 @@ fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange]) -> Vec<Lin
 
 fn draw_playhead(model: &Model, range: TimeRange, plot: Rect, out: &mut Buffer) {
     let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
-    let axis = Axis {
-        range,
-        left: plot.x,
-        width: plot.width,
-    };
+    let axis = Axis::plain(range, plot.x, plot.width);
     if let Some(column) = axis.column(model.playhead()) {
         for row in plot.y..plot.bottom() {
             let glyph = if glyphs.is_ascii { ":" } else { "┊" };
@@ -211,11 +207,7 @@ fn draw_ascii(
     plot: Rect,
     out: &mut Buffer,
 ) {
-    let axis = Axis {
-        range,
-        left: plot.x,
-        width: plot.width,
-    };
+    let axis = Axis::plain(range, plot.x, plot.width);
     let [low, high] = limits.bounds();
     let rows = f64::from(plot.height.saturating_sub(1));
     for point in points {

@@ -99,7 +99,7 @@ impl Graph {
                 zid: token.zid,
             })
             .collect();
-        players.sort();
+        players.sort_unstable();
         players.dedup();
         players
     }
