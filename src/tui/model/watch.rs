@@ -120,7 +120,8 @@ fn value_fields(decoded: &Decoded) -> Vec<CardField> {
         // Arrays have no single value: those on one line, and those whose elements follow.
         let next = decoded.lines.get(at + 1);
         let is_parent = next.is_some_and(|next| next.depth > *depth);
-        let has_value = !value.is_empty() && !value.starts_with('[') && !is_parent;
+        let is_note = name == "…";
+        let has_value = !value.is_empty() && !value.starts_with('[') && !is_parent && !is_note;
         if has_value
             && !name.is_empty()
             && let Ok(path) = path.parse::<ValuePath>()
