@@ -58,6 +58,8 @@ pub enum PayloadFormat {
     Cdr,
     /// ROS 1 serialization with a `ros1msg` definition.
     Ros1,
+    /// Protobuf with a descriptor set.
+    Protobuf,
     /// JSON text.
     Json,
     /// Not decoded, shown as bytes; [`Decoded::problem`] gives the reason.

@@ -3,14 +3,17 @@
 use crate::bag::{Schema, Topic};
 
 use super::decoded::{Decoded, Limits, LineWriter, PayloadFormat, Stop};
+use super::non_ros::protobuf::layout::ProtobufLayout;
+use super::non_ros::{hex, json, protobuf};
 use super::payload_reader::{ByteOrder, PayloadReader};
 use super::ros_message::RosDecoder;
-use super::schemaless::{hex, json};
 use super::type_layout::{TypeLayout, WireFormat};
 use crate::ros::message_definition::{Dialect, read_message};
 
 /// The longest definition that is parsed. Real ones have kilobytes.
 const MAX_DEFINITION_BYTES: usize = 1 << 20;
+/// The name of both the encoding of the messages and that of the definition.
+const PROTOBUF: &str = "protobuf";
 /// How many bytes may follow the last field: writers pad to the next multiple of four or eight.
 pub(super) const MAX_PADDING: usize = 7;
 
@@ -23,6 +26,7 @@ pub struct Decoder {
 #[derive(Clone, Debug)]
 pub(super) enum Method {
     Ros(TypeLayout),
+    Protobuf(ProtobufLayout),
     Json,
 }
 
@@ -43,6 +47,7 @@ impl Decoder {
     pub fn decode(&self, payload: &[u8], limits: Limits) -> Decoded {
         let decoded = match &self.method {
             Ok(Method::Ros(layout)) => decode_ros(layout, payload, limits),
+            Ok(Method::Protobuf(layout)) => protobuf::text::decode(layout, payload, limits),
             Ok(Method::Json) => json::decode(payload, limits),
             Err(problem) => LineWriter::new(limits)
                 .finish(PayloadFormat::Hex, Err(Stop::Problem(problem.clone()))),
@@ -63,6 +68,13 @@ pub(super) fn method(topic: &Topic) -> Result<Method, String> {
     let Some(schema) = &topic.schema else {
         return Err(format!("`{encoding}` without a definition is not decoded"));
     };
+    if (encoding, schema.encoding.as_str()) == (PROTOBUF, PROTOBUF) {
+        check_schema(schema)?;
+        let layout = ProtobufLayout::new(&schema.data, &schema.name);
+        return layout
+            .map(Method::Protobuf)
+            .map_err(|error| error.to_string());
+    }
     let Some((dialect, wire_format)) = dialect(topic) else {
         let definition = &schema.encoding;
         return Err(format!(
@@ -74,6 +86,14 @@ pub(super) fn method(topic: &Topic) -> Result<Method, String> {
     let definitions = definitions.map_err(|error| error.to_string())?;
     let layout = TypeLayout::new(&definitions, wire_format).map_err(|error| error.to_string())?;
     Ok(Method::Ros(layout))
+}
+
+/// The types of the messages, if they are protobuf and their definition can be read.
+pub(super) fn protobuf_layout(topic: &Topic) -> Option<ProtobufLayout> {
+    match (topic.encoding == PROTOBUF).then(|| method(topic))? {
+        Ok(Method::Protobuf(layout)) => Some(layout),
+        _ => None,
+    }
 }
 
 /// The language of the definition and the format of the messages, if ROS messages are decoded with it.

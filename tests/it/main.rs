@@ -19,6 +19,7 @@ mod machine;
 mod performance;
 #[cfg(feature = "ci")]
 mod picture;
+mod protobuf;
 #[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty;
 mod support;

@@ -133,6 +133,7 @@ fn message_at(attached: &Attached<'_>, found: MessageText) -> MessageAt {
             format: match found.format.as_str() {
                 "cdr" => PayloadFormat::Cdr,
                 "ros1" => PayloadFormat::Ros1,
+                "protobuf" => PayloadFormat::Protobuf,
                 "json" => PayloadFormat::Json,
                 _ => PayloadFormat::Hex,
             },

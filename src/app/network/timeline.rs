@@ -255,6 +255,7 @@ const fn format_name(format: PayloadFormat) -> &'static str {
     match format {
         PayloadFormat::Cdr => "cdr",
         PayloadFormat::Ros1 => "ros1",
+        PayloadFormat::Protobuf => "protobuf",
         PayloadFormat::Json => "json",
         PayloadFormat::Hex => "hex",
     }

@@ -1,25 +1,39 @@
 //! [`constants_at`] and [`value_names`]: the constants by which the values of a field may be named.
 
+use std::collections::BTreeMap;
+
 use super::path::{Part, ValuePath};
+use super::protobuf::path::ProtobufPath;
 use super::value::FieldValue;
 use crate::bag::Topic;
-use crate::decode::decoder::dialect;
+use crate::decode::decoder::{dialect, protobuf_layout};
+use crate::decode::non_ros::protobuf::layout::EnumType;
 use crate::ros::constants::{ConstantValue, known_constants, read_constants};
 use crate::ros::message_definition::{BaseType, Primitive, read_message};
 
-/// The constants that a message type defines.
+/// The constants that a message type defines, or an enum of protobuf.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TypeConstants {
-    /// The name of the type, `package/msg/Name`.
+    /// The name of the type, `package/msg/Name` or `package.Name`.
     pub type_name: String,
     /// Names and values, in the order of the definition.
     pub constants: Vec<(String, FieldValue<'static>)>,
 }
 
 /// The constants in the recorded definition of a topic that belong to a field: those of the message that has the field,
-/// then those of the messages around it. Empty for JSON and for definitions that are not read. Some recorders leave out
-/// constants; the levels of logs and diagnostics are known without them.
+/// then those of the messages around it. In protobuf, those of the enum of the field. Empty for JSON and for
+/// definitions that are not read. Some recorders leave out constants; the levels of logs and diagnostics are known
+/// without them.
 pub fn constants_at(topic: &Topic, path: &ValuePath) -> Vec<TypeConstants> {
+    if let Some(found) = enum_at(topic, path) {
+        let constants = found.constants.into_iter();
+        return vec![TypeConstants {
+            type_name: found.name,
+            constants: constants
+                .map(|(name, value)| (name, FieldValue::Integer(value.into())))
+                .collect(),
+        }];
+    }
     let Some((schema, (dialect, _))) = topic.schema.as_ref().zip(dialect(topic)) else {
         return Vec::new();
     };
@@ -58,8 +72,16 @@ pub fn constants_at(topic: &Topic, path: &ValuePath) -> Vec<TypeConstants> {
 
 /// The names of the values of an integer field: the constants of its message whose type has the size of the type of the
 /// field; if some begin with the name of the field (`STATUS_FIX` for `status`), only these. A value with several names
-/// has none. Empty for other fields, and where [`constants_at`] is.
+/// has none. In protobuf, the constants of its enum. Empty for other fields, and where [`constants_at`] is.
 pub fn value_names(topic: &Topic, path: &ValuePath) -> Vec<(i128, String)> {
+    if let Some(found) = enum_at(topic, path) {
+        let constants = found.constants.into_iter();
+        return only_names(
+            constants
+                .map(|(name, value)| (value.into(), name))
+                .collect(),
+        );
+    }
     let Some((schema, (dialect, _))) = topic.schema.as_ref().zip(dialect(topic)) else {
         return Vec::new();
     };
@@ -101,10 +123,24 @@ pub fn value_names(topic: &Topic, path: &ValuePath) -> Vec<(i128, String)> {
     if fitting.iter().any(|(_, name)| is_of_field(name)) {
         fitting.retain(|(_, name)| is_of_field(name));
     }
-    let values: Vec<i128> = fitting.iter().map(|(value, _)| *value).collect();
-    let is_only = |value: &i128| values.iter().filter(|other| *other == value).count() == 1;
-    fitting.retain(|(value, _)| is_only(value));
-    fitting
+    only_names(fitting)
+}
+
+/// Without the values that have several names.
+fn only_names(mut named: Vec<(i128, String)>) -> Vec<(i128, String)> {
+    let mut counts: BTreeMap<i128, usize> = BTreeMap::new();
+    for (value, _) in &named {
+        *counts.entry(*value).or_default() += 1;
+    }
+    named.retain(|(value, _)| counts.get(value) == Some(&1));
+    named
+}
+
+/// The enum of a field of protobuf.
+fn enum_at(topic: &Topic, path: &ValuePath) -> Option<EnumType> {
+    let layout = protobuf_layout(topic)?;
+    let path = ProtobufPath::new(&layout, path).ok()?;
+    path.enumeration(&layout).cloned()
 }
 
 fn integer_size(primitive: Primitive) -> Option<u8> {

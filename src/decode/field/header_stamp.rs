@@ -1,6 +1,8 @@
-//! [`HeaderStamp`]: the stamp with which the messages of a type begin, read without decoding the rest.
+//! [`HeaderStamp`]: the stamp that the messages of a type have, read without decoding the rest.
 
 use crate::bag::Schema;
+use crate::decode::non_ros::protobuf::layout::ProtobufLayout;
+use crate::decode::non_ros::protobuf::stamp::StampPlace;
 use crate::ros::message_definition::{
     Array, BaseType, Definitions, Dialect, Field, Primitive, read_message,
 };
@@ -10,37 +12,71 @@ const HEADER: &str = "std_msgs/msg/Header";
 const TIME: &str = "builtin_interfaces/msg/Time";
 /// The name of the field, in the header and in messages without one.
 const STAMP: &str = "stamp";
+const NANOS_PER_SEC: i64 = 1_000_000_000;
 
-/// Says of a message type that its messages begin with a stamp: with a `std_msgs/Header`, or with a
-/// `builtin_interfaces/Time` named `stamp`.
+/// Says of a message type that its messages have a stamp, and where.
+///
+/// A message of ROS 2 has to begin with it: with a `std_msgs/Header`, or with a `builtin_interfaces/Time` named
+/// `stamp`. In protobuf it is the `google.protobuf.Timestamp` named `timestamp` or `stamp` of the message, or else of a
+/// message named `header` in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct HeaderStamp(());
+pub struct HeaderStamp(Place);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    /// After the encapsulation header of CDR.
+    Begin,
+    Protobuf(StampPlace),
+}
 
 impl HeaderStamp {
-    /// `None` if the messages of this type do not begin with a stamp, or if its definition cannot be read. Only
-    /// definitions of ROS 2 (`ros2msg`) are read.
+    /// `None` if the messages of this type have no stamp there, or if its definition cannot be read. Only definitions
+    /// of ROS 2 (`ros2msg`) and of protobuf are read.
     pub fn of(schema: &Schema) -> Option<Self> {
-        if schema.encoding != "ros2msg" {
-            return None;
+        match schema.encoding.as_str() {
+            "ros2msg" => {
+                let definitions = read_message(Dialect::Ros2, &schema.name, &schema.data).ok()?;
+                begins_with_stamp(&definitions).then_some(Self(Place::Begin))
+            }
+            "protobuf" => {
+                let layout = ProtobufLayout::new(&schema.data, &schema.name).ok()?;
+                StampPlace::of(&layout).map(|place| Self(Place::Protobuf(place)))
+            }
+            _ => None,
         }
-        let definitions = read_message(Dialect::Ros2, &schema.name, &schema.data).ok()?;
-        begins_with_stamp(&definitions).then_some(Self(()))
     }
 
-    /// The stamp of a message in CDR, of either byte order; `None` if the payload is too short, is not plain CDR, or if
-    /// its nanoseconds are a second or more.
+    /// The stamp of a message: in CDR, of either byte order, or in protobuf. `None` if the payload is too short or is
+    /// not of that form, if it has no stamp, or if its nanoseconds are a second or more.
     pub fn read(self, payload: &[u8]) -> Option<Time<Ros>> {
-        let (header, body) = payload.split_first_chunk::<4>()?;
-        let (sec, rest) = body.split_first_chunk::<4>()?;
-        let (nanosec, _) = rest.split_first_chunk::<4>()?;
-        let (sec, nanosec) = match header {
-            [0, 1, ..] => (i32::from_le_bytes(*sec), u32::from_le_bytes(*nanosec)),
-            [0, 0, ..] => (i32::from_be_bytes(*sec), u32::from_be_bytes(*nanosec)),
-            _ => return None,
-        };
-        let stamp = Time::from_secs(sec.into());
-        (nanosec < 1_000_000_000)
-            .then(|| stamp.saturating_add(Duration::from_nanos(nanosec.into())))
+        match self.0 {
+            Place::Begin => {
+                let (sec, nanosec) = first_stamp(payload)?;
+                time(sec.into(), nanosec)
+            }
+            Place::Protobuf(place) => {
+                let (seconds, nanos) = place.read(payload)?;
+                time(seconds, u32::try_from(nanos).ok()?)
+            }
+        }
+    }
+}
+
+fn time(seconds: i64, nanos: u32) -> Option<Time<Ros>> {
+    let whole = seconds.checked_mul(NANOS_PER_SEC)?;
+    (nanos < 1_000_000_000)
+        .then(|| Time::from_nanos(whole).saturating_add(Duration::from_nanos(nanos.into())))
+}
+
+/// The two numbers after the encapsulation header.
+fn first_stamp(payload: &[u8]) -> Option<(i32, u32)> {
+    let (header, body) = payload.split_first_chunk::<4>()?;
+    let (sec, rest) = body.split_first_chunk::<4>()?;
+    let (nanosec, _) = rest.split_first_chunk::<4>()?;
+    match header {
+        [0, 1, ..] => Some((i32::from_le_bytes(*sec), u32::from_le_bytes(*nanosec))),
+        [0, 0, ..] => Some((i32::from_be_bytes(*sec), u32::from_be_bytes(*nanosec))),
+        _ => None,
     }
 }
 

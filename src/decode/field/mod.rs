@@ -11,6 +11,7 @@ mod error;
 mod header_stamp;
 mod json_field;
 mod path;
+mod protobuf;
 mod reader;
 mod resolve;
 mod value;

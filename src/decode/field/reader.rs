@@ -6,11 +6,14 @@ use super::elements::Elements;
 use super::error::FieldError;
 use super::json_field;
 use super::path::ValuePath;
+use super::protobuf::path::ProtobufPath;
+use super::protobuf::read::read_protobuf;
 use super::resolve::{Step, resolve};
 use super::value::{FieldKind, FieldValue, Visit};
 use crate::bag::Topic;
 use crate::decode::decoded::Stop;
 use crate::decode::decoder::{Method, method};
+use crate::decode::non_ros::protobuf::layout::ProtobufLayout;
 use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
 use crate::ros::message_definition::Array;
 
@@ -26,6 +29,7 @@ pub struct FieldReader {
 #[derive(Clone, Debug)]
 enum FieldMethod {
     Ros(TypeLayout, Vec<Step>, FieldKind),
+    Protobuf(ProtobufLayout, ProtobufPath),
     Json,
 }
 
@@ -38,6 +42,10 @@ impl FieldReader {
                 let (steps, kind) = resolve(&layout, path)?;
                 FieldMethod::Ros(layout, steps, kind)
             }
+            Method::Protobuf(layout) => {
+                let path = ProtobufPath::new(&layout, path)?;
+                FieldMethod::Protobuf(layout, path)
+            }
             Method::Json => FieldMethod::Json,
         };
         let path = path.clone();
@@ -48,14 +56,16 @@ impl FieldReader {
     pub const fn kind(&self) -> Option<FieldKind> {
         match &self.method {
             FieldMethod::Ros(.., kind) => Some(*kind),
+            FieldMethod::Protobuf(_, path) => Some(path.kind()),
             FieldMethod::Json => None,
         }
     }
 
     /// Calls `visit` with each value of the path in a message, in order, until it breaks. The first argument has the
     /// indexes of the elements that `[*]` stands for. There is no value for an element that the message does not have,
-    /// nor for `null` in JSON. An error if the payload does not have the type of the topic; values before that have
-    /// been visited. Work and memory are bounded by the size of the payload.
+    /// for `null` in JSON, nor for a field of protobuf that may be missing and is. An error if the payload does not
+    /// have the type of the topic; values before that have been visited. Work and memory are bounded by the size of the
+    /// payload.
     pub fn read(
         &self,
         payload: &[u8],
@@ -63,6 +73,7 @@ impl FieldReader {
     ) -> Result<(), FieldError> {
         let result = match &self.method {
             FieldMethod::Ros(layout, steps, _) => read_ros(layout, steps, payload, visit),
+            FieldMethod::Protobuf(layout, path) => read_protobuf(layout, path, payload, visit),
             FieldMethod::Json => json_field::read(&self.path, payload, visit),
         };
         result.map_err(FieldError::from)
@@ -363,7 +374,11 @@ mod tests {
             (topic("cdr", None), "without a definition"),
             (topic("cdr", Some(("ros2msg", ""))), "was not recorded"),
             (topic("cdr", Some(("ros2msg", "x y z w"))), "not defined"),
-            (topic("protobuf", Some(("protobuf", "x"))), "is not decoded"),
+            (
+                topic("protobuf", Some(("protobuf", "x"))),
+                "not a descriptor set",
+            ),
+            (topic("protobuf", Some(("ros2msg", "x"))), "is not decoded"),
         ] {
             let error = read(&topic, "x", &[]).unwrap_err();
             assert!(matches!(error, FieldError::Definition(_)), "{error:?}");

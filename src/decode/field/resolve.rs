@@ -67,7 +67,7 @@ pub(super) fn resolve(
                 let fields = &layout.messages[index].fields;
                 let found = fields.iter().position(|field| field.name == *name);
                 let found = found.filter(|at| !fields[*at].is_placeholder);
-                let at = found.ok_or_else(|| unknown(path, done, name, fields))?;
+                let at = found.ok_or_else(|| unknown(path, done, name, names(fields)))?;
                 (Step::Field(at), Place::of_field(&fields[at]))
             }
             (Place::Array(field), Part::Index(index)) => {
@@ -109,11 +109,7 @@ pub(super) fn resolve(
             let what = array(path, path.parts().len());
             Err(FieldError::Path(format!("`{path}` {what}")))
         }
-        Place::Message(index) => {
-            let fields = listed(&layout.messages[index].fields);
-            let what = format!("`{path}` is a message; name one of its fields: {fields}");
-            Err(FieldError::Path(what))
-        }
+        Place::Message(index) => Err(not_plain(path, names(&layout.messages[index].fields))),
     }
 }
 
@@ -142,12 +138,19 @@ fn beyond(index: i64, array: Array) -> Option<u64> {
     }
 }
 
-fn array(path: &ValuePath, parts: usize) -> String {
+/// What to write after the path of an array.
+pub(super) fn array(path: &ValuePath, parts: usize) -> String {
     let name = path.first(parts);
     format!("is an array: write {name}[0], {name}[*] or {name}.length")
 }
 
-fn unknown(path: &ValuePath, parts: usize, name: &str, fields: &[FieldLayout]) -> FieldError {
+/// The error for a part that is none of these fields.
+pub(super) fn unknown<'n>(
+    path: &ValuePath,
+    parts: usize,
+    name: &str,
+    fields: impl Iterator<Item = &'n str>,
+) -> FieldError {
     let owner = match parts {
         0 => "the message".to_owned(),
         _ => format!("`{}`", path.first(parts)),
@@ -159,15 +162,26 @@ fn unknown(path: &ValuePath, parts: usize, name: &str, fields: &[FieldLayout]) -
     ))
 }
 
-fn listed(fields: &[FieldLayout]) -> String {
+/// The error for a path that leads to a message with these fields.
+pub(super) fn not_plain<'n>(path: &ValuePath, fields: impl Iterator<Item = &'n str>) -> FieldError {
+    let fields = listed(fields);
+    FieldError::Path(format!(
+        "`{path}` is a message; name one of its fields: {fields}"
+    ))
+}
+
+fn names(fields: &[FieldLayout]) -> impl Iterator<Item = &str> {
     let fields = fields.iter().filter(|field| !field.is_placeholder);
-    let names: Vec<_> = fields.map(|field| field.name.as_str()).collect();
-    let mut shown = names[..names.len().min(MAX_LISTED)].join(", ");
-    if names.len() > MAX_LISTED {
-        shown.push_str(", …");
-    }
+    fields.map(|field| field.name.as_str())
+}
+
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<_> = names.take(MAX_LISTED + 1).collect();
     if names.is_empty() {
-        shown.push_str("none");
+        return "none".to_owned();
     }
-    Foreign::text(&shown).to_string()
+    if names.len() > MAX_LISTED {
+        names[MAX_LISTED] = "…";
+    }
+    Foreign::text(&names.join(", ")).to_string()
 }

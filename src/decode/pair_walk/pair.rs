@@ -69,10 +69,14 @@ impl PairWalk {
                 }
             }
             (Ok(Method::Json), Ok(Method::Json)) => Form::Bytes("JSON is compared as text".into()),
+            (Ok(Method::Protobuf(_)), Ok(Method::Protobuf(_))) => {
+                Form::Bytes("protobuf is compared byte by byte".into())
+            }
             (Err(reason), Err(_)) => Form::Bytes(escaped_text(&reason, MAX_CHARACTERS)),
             (left, right) => {
                 let words = |method: Result<Method, String>| match method {
                     Ok(Method::Ros(_)) => "a definition".to_owned(),
+                    Ok(Method::Protobuf(_)) => "protobuf".to_owned(),
                     Ok(Method::Json) => "JSON".to_owned(),
                     Err(reason) => escaped_text(&reason, MAX_CHARACTERS),
                 };

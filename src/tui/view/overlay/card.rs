@@ -248,9 +248,10 @@ fn decoded_lines(model: &Model, decoded: &Decoded) -> Vec<Line<'static>> {
         let name = match decoded.format {
             _ if line.name.is_empty() => String::new(),
             PayloadFormat::Hex => format!("{}  ", line.name),
-            PayloadFormat::Cdr | PayloadFormat::Ros1 | PayloadFormat::Json => {
-                format!("{}: ", line.name)
-            }
+            PayloadFormat::Cdr
+            | PayloadFormat::Ros1
+            | PayloadFormat::Protobuf
+            | PayloadFormat::Json => format!("{}: ", line.name),
         };
         lines.push(Line::from(vec![
             Span::styled(format!("{indent}{name}"), theme.accent),
