@@ -44,12 +44,14 @@ enum ImageType {
 impl ImageType {
     fn of(topic: &Topic) -> Option<Self> {
         match topic.type_name() {
-            "sensor_msgs/msg/Image" | "sensor_msgs/Image" | "foxglove_msgs/msg/RawImage" => {
-                Some(Self::Raw)
-            }
+            "sensor_msgs/msg/Image"
+            | "sensor_msgs/Image"
+            | "foxglove_msgs/msg/RawImage"
+            | "foxglove.RawImage" => Some(Self::Raw),
             "sensor_msgs/msg/CompressedImage"
             | "sensor_msgs/CompressedImage"
-            | "foxglove_msgs/msg/CompressedImage" => Some(Self::Compressed),
+            | "foxglove_msgs/msg/CompressedImage"
+            | "foxglove.CompressedImage" => Some(Self::Compressed),
             _ => None,
         }
     }

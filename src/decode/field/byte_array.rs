@@ -1,11 +1,16 @@
 //! [`ByteArray`]: reads an array of bytes as one slice.
 
-use super::elements::Elements;
 use super::error::FieldError;
+use super::ros::elements::Elements;
 use crate::bag::Topic;
 use crate::decode::decoded::Stop;
 use crate::decode::decoder::{Method, method};
-use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
+use crate::decode::non_ros::protobuf::contents::{Content, single};
+use crate::decode::non_ros::protobuf::elements::misfit;
+use crate::decode::non_ros::protobuf::layout::{Kind, ProtobufLayout, Shape};
+use crate::decode::non_ros::protobuf::scalar::Scalar;
+use crate::decode::non_ros::protobuf::wire::Slice;
+use crate::decode::type_layout::{ElementType, TypeLayout};
 use crate::ros::message_definition::{Array, Primitive};
 use crate::untrusted::Foreign;
 
@@ -15,27 +20,44 @@ use crate::untrusted::Foreign;
 /// Such an array may have millions of elements; they are not copied and not visited one by one.
 #[derive(Clone, Debug)]
 pub struct ByteArray {
-    layout: TypeLayout,
+    layout: Layout,
     /// The index of the field in the message.
     field: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Layout {
+    Ros(TypeLayout),
+    Protobuf(ProtobufLayout),
 }
 
 impl ByteArray {
     /// Finds the field `name` in the definition of the topic. An error if the topic has no definition, or the
     /// definition no such array.
     pub fn new(topic: &Topic, name: &str) -> Result<Self, FieldError> {
-        let layout = match method(topic).map_err(FieldError::definition)? {
-            Method::Ros(layout) => layout,
+        let (layout, field) = match method(topic).map_err(FieldError::definition)? {
+            Method::Ros(layout) => {
+                let mut fields = layout.messages[layout.root()].fields.iter();
+                let field = fields.position(|field| {
+                    let is_array = field.array != Array::One;
+                    field.name == name && is_array && is_byte(field.element_type)
+                });
+                (Layout::Ros(layout), field)
+            }
+            Method::Protobuf(layout) => {
+                let mut fields = layout.root().fields.iter();
+                let field = fields.position(|field| {
+                    let is_one = matches!(field.shape, Shape::One | Shape::Optional);
+                    field.name == name && is_one && field.kind == Kind::Scalar(Scalar::Bytes)
+                });
+                (Layout::Protobuf(layout), field)
+            }
             Method::Json => {
                 let problem = "JSON has no arrays of bytes".to_owned();
                 return Err(FieldError::Definition(problem));
             }
         };
-        let fields = &layout.messages[layout.root()].fields;
-        let is_it = |field: &FieldLayout| {
-            field.name == name && field.array != Array::One && is_byte(field.element_type)
-        };
-        let Some(field) = fields.iter().position(is_it) else {
+        let Some(field) = field else {
             let name = Foreign::text(name);
             let problem = format!("the message has no array of bytes `{name}`");
             return Err(FieldError::Path(problem));
@@ -45,18 +67,43 @@ impl ByteArray {
 
     /// The bytes in a message. An error if the payload does not have the type of the topic.
     pub fn read<'a>(&'a self, payload: &'a [u8]) -> Result<&'a [u8], FieldError> {
-        self.bytes(payload).map_err(FieldError::from)
+        let bytes = match &self.layout {
+            Layout::Ros(layout) => self.ros_bytes(layout, payload),
+            Layout::Protobuf(layout) => self.protobuf_bytes(layout, payload),
+        };
+        bytes.map_err(FieldError::from)
     }
 
-    fn bytes<'a>(&'a self, payload: &'a [u8]) -> Result<&'a [u8], Stop> {
-        let mut elements = Elements::of_payload(&self.layout, payload)?;
-        let fields = &self.layout.messages[self.layout.root()].fields;
+    fn ros_bytes<'a>(&self, layout: &'a TypeLayout, payload: &'a [u8]) -> Result<&'a [u8], Stop> {
+        let mut elements = Elements::of_payload(layout, payload)?;
+        let fields = &layout.messages[layout.root()].fields;
         let (before, field) = (&fields[..self.field], &fields[self.field]);
         elements.skip_fields(before)?;
         let count = elements.count(field);
         count
             .and_then(|count| elements.bytes(count))
             .map_err(|stop| stop.in_field(&field.name))
+    }
+
+    fn protobuf_bytes<'a>(
+        &self,
+        layout: &ProtobufLayout,
+        payload: &'a [u8],
+    ) -> Result<&'a [u8], Stop> {
+        let whole = Slice {
+            bytes: payload,
+            at: 0,
+        };
+        let field = &layout.root().fields[self.field];
+        match single(layout.root(), field, &[whole])? {
+            Some(Content::Value(written)) => {
+                let slice = written.bytes();
+                let slice = slice.ok_or_else(|| misfit(&field.name, written.at))?;
+                Ok(slice.bytes)
+            }
+            // What is not written is empty.
+            _ => Ok(&[]),
+        }
     }
 }
 

@@ -6,14 +6,13 @@
 mod byte_array;
 mod compare;
 mod constants;
-mod elements;
 mod error;
 mod header_stamp;
 mod json_field;
 mod path;
 mod protobuf;
 mod reader;
-mod resolve;
+mod ros;
 mod value;
 
 pub use byte_array::ByteArray;

@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::elements::Elements;
 use super::error::FieldError;
 use super::json_field;
 use super::path::ValuePath;
 use super::protobuf::path::ProtobufPath;
 use super::protobuf::read::read_protobuf;
-use super::resolve::{Step, resolve};
+use super::ros::elements::Elements;
+use super::ros::resolve::{Step, resolve};
 use super::value::{FieldKind, FieldValue, Visit};
 use crate::bag::Topic;
 use crate::decode::decoded::Stop;

@@ -2,7 +2,7 @@
 
 use crate::decode::field::error::FieldError;
 use crate::decode::field::path::{Part, ValuePath};
-use crate::decode::field::resolve::{array, not_plain, unknown};
+use crate::decode::field::ros::resolve::{array, not_plain, unknown};
 use crate::decode::field::value::FieldKind;
 use crate::decode::non_ros::protobuf::layout::{
     EnumType, FieldType, Kind, MessageType, ProtobufLayout, Shape,

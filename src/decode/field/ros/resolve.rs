@@ -1,8 +1,8 @@
 //! [`resolve`]: a path as steps through the layout of a type, so that reading needs no names.
 
-use super::error::FieldError;
-use super::path::{Part, ValuePath};
-use super::value::FieldKind;
+use crate::decode::field::error::FieldError;
+use crate::decode::field::path::{Part, ValuePath};
+use crate::decode::field::value::FieldKind;
 use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
 use crate::ros::message_definition::{Array, Primitive};
 use crate::untrusted::Foreign;
@@ -12,7 +12,7 @@ const MAX_LISTED: usize = 40;
 
 /// A step from a value into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(in crate::decode::field) enum Step {
     /// From a message to the field with this index.
     Field(usize),
     /// From an array to an element; from its end if it is negative.
@@ -54,7 +54,7 @@ impl<'a> Place<'a> {
 }
 
 /// The steps of a path that leads to plain values, and the kind of these.
-pub(super) fn resolve(
+pub(in crate::decode::field) fn resolve(
     layout: &TypeLayout,
     path: &ValuePath,
 ) -> Result<(Vec<Step>, FieldKind), FieldError> {
@@ -139,13 +139,13 @@ fn beyond(index: i64, array: Array) -> Option<u64> {
 }
 
 /// What to write after the path of an array.
-pub(super) fn array(path: &ValuePath, parts: usize) -> String {
+pub(in crate::decode::field) fn array(path: &ValuePath, parts: usize) -> String {
     let name = path.first(parts);
     format!("is an array: write {name}[0], {name}[*] or {name}.length")
 }
 
 /// The error for a part that is none of these fields.
-pub(super) fn unknown<'n>(
+pub(in crate::decode::field) fn unknown<'n>(
     path: &ValuePath,
     parts: usize,
     name: &str,
@@ -163,7 +163,10 @@ pub(super) fn unknown<'n>(
 }
 
 /// The error for a path that leads to a message with these fields.
-pub(super) fn not_plain<'n>(path: &ValuePath, fields: impl Iterator<Item = &'n str>) -> FieldError {
+pub(in crate::decode::field) fn not_plain<'n>(
+    path: &ValuePath,
+    fields: impl Iterator<Item = &'n str>,
+) -> FieldError {
     let fields = listed(fields);
     FieldError::Path(format!(
         "`{path}` is a message; name one of its fields: {fields}"

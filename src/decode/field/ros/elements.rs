@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use super::value::FieldValue;
 use crate::decode::decoded::Stop;
 use crate::decode::decoder::cdr_data;
+use crate::decode::field::value::FieldValue;
 use crate::decode::payload_reader::PayloadReader;
 use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
@@ -17,8 +17,8 @@ use crate::ros::message_definition::{Array, Primitive};
 const MAX_STEPS: usize = 1 << 16;
 
 /// A payload while it is read.
-pub(super) struct Elements<'a> {
-    pub(super) layout: &'a TypeLayout,
+pub(in crate::decode::field) struct Elements<'a> {
+    pub(in crate::decode::field) layout: &'a TypeLayout,
     bytes: PayloadReader<'a>,
     steps_left: usize,
 }
@@ -33,7 +33,10 @@ impl<'a> Elements<'a> {
     }
 
     /// The elements of a whole payload.
-    pub(super) fn of_payload(layout: &'a TypeLayout, payload: &'a [u8]) -> Result<Self, Stop> {
+    pub(in crate::decode::field) fn of_payload(
+        layout: &'a TypeLayout,
+        payload: &'a [u8],
+    ) -> Result<Self, Stop> {
         let bytes = match layout.wire_format {
             WireFormat::Cdr => cdr_data(payload)?,
             WireFormat::Ros1 => PayloadReader::ros1(payload),
@@ -42,13 +45,13 @@ impl<'a> Elements<'a> {
     }
 
     /// Counts a field or element that is processed.
-    pub(super) fn step(&mut self) -> Result<(), Stop> {
+    pub(in crate::decode::field) fn step(&mut self) -> Result<(), Stop> {
         self.steps_left = self.steps_left.checked_sub(1).ok_or(Stop::Cut)?;
         Ok(())
     }
 
     /// The number of elements of an array. An error if the bytes that are left cannot hold them.
-    pub(super) fn count(&mut self, field: &FieldLayout) -> Result<u64, Stop> {
+    pub(in crate::decode::field) fn count(&mut self, field: &FieldLayout) -> Result<u64, Stop> {
         let count = match field.array {
             Array::One => 1,
             Array::Fixed(count) => count,
@@ -70,12 +73,16 @@ impl<'a> Elements<'a> {
     }
 
     /// So many elements of one byte each.
-    pub(super) fn bytes(&mut self, count: u64) -> Result<&'a [u8], Stop> {
+    pub(in crate::decode::field) fn bytes(&mut self, count: u64) -> Result<&'a [u8], Stop> {
         Ok(self.bytes.take(count, 1)?)
     }
 
     /// Skips elements.
-    pub(super) fn skip(&mut self, element_type: ElementType, count: u64) -> Result<(), Stop> {
+    pub(in crate::decode::field) fn skip(
+        &mut self,
+        element_type: ElementType,
+        count: u64,
+    ) -> Result<(), Stop> {
         let phase = self.bytes.phase();
         if let Some(size) = self.layout.size_of_many(element_type, count, phase) {
             self.bytes.take(size, 1)?;
@@ -98,7 +105,10 @@ impl<'a> Elements<'a> {
     }
 
     /// Skips fields of a message.
-    pub(super) fn skip_fields(&mut self, fields: &[FieldLayout]) -> Result<(), Stop> {
+    pub(in crate::decode::field) fn skip_fields(
+        &mut self,
+        fields: &[FieldLayout],
+    ) -> Result<(), Stop> {
         for field in fields {
             self.step()?;
             let count = self.count(field);
@@ -111,7 +121,10 @@ impl<'a> Elements<'a> {
 
     /// The value of one element that is no message. It is not counted: an array of a million bytes has as many steps as
     /// it has elements.
-    pub(super) fn value(&mut self, element_type: ElementType) -> Result<FieldValue<'a>, Stop> {
+    pub(in crate::decode::field) fn value(
+        &mut self,
+        element_type: ElementType,
+    ) -> Result<FieldValue<'a>, Stop> {
         Ok(match element_type {
             ElementType::Primitive(primitive) => self.primitive(primitive)?,
             ElementType::Stamp(stamp) => {
@@ -131,7 +144,10 @@ impl<'a> Elements<'a> {
     }
 
     /// The length of a text: bytes, or UTF-16 units.
-    pub(super) fn text_length(&mut self, element_type: ElementType) -> Result<usize, Stop> {
+    pub(in crate::decode::field) fn text_length(
+        &mut self,
+        element_type: ElementType,
+    ) -> Result<usize, Stop> {
         Ok(match element_type {
             ElementType::WideText => self.wide_text()?.len() / 4,
             _ => self.text()?.len(),
@@ -139,7 +155,7 @@ impl<'a> Elements<'a> {
     }
 
     /// Seconds and nanoseconds.
-    pub(super) fn stamp(&mut self, stamp: Stamp) -> Result<(i64, i64), Stop> {
+    pub(in crate::decode::field) fn stamp(&mut self, stamp: Stamp) -> Result<(i64, i64), Stop> {
         let bytes = &mut self.bytes;
         Ok(match stamp {
             Stamp::Ros1Time => (bytes.u32()?.into(), bytes.u32()?.into()),
