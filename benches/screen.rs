@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use bagplay::bag::Bag;
-use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
-use bagplay::time::{AtEnd, Segment, Speed, Time};
+use bagplay::player::{ClockMode, Gates, Pace, PlayedRange, State, Status, TopicCounts};
+use bagplay::time::{self, AtEnd, Segment, Speed, Time};
 use bagplay::tui::{
     Appearance, Background, Bindings, ColorDepth, Event, Facts, Glyphs, Lane, Lookup, Model,
     PictureStyle, SavedField, SavedPin, Size, ThemeName, TimeFormat, TopicRow, draw,
@@ -131,6 +131,8 @@ fn playing(range: bagplay::time::TimeRange, now: Time<bagplay::time::Steady>) ->
         damaged: 0,
         laps: 0,
         seeks: 0,
+        clock: ClockMode::Every(time::Duration::from_millis(25)),
+        skip_empty: None,
     }
 }
 
@@ -143,7 +145,8 @@ fn model(size: Size) -> Result<Model> {
         played: bagplay::player::PlayedRange::new(range, AtEnd::Hold),
         is_elsewhere: false,
         clock_shift: bagplay::time::Duration::ZERO,
-        clock: Some("40 Hz".into()),
+        clock: ClockMode::Every(time::Duration::from_millis(25)),
+        skip_empty: None,
         topics: bag.topics().to_vec(),
         parse_time: |_, range| Ok(range.start()),
         zone: TimeZone::UTC,

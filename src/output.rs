@@ -5,7 +5,7 @@
 //! `segment`, `clock`, refills, messages.
 
 use crate::bag::{Message, TopicId};
-use crate::time::{Ros, Segment, Time};
+use crate::time::{Duration, Ros, Segment, Time};
 
 /// Why a message is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,6 +31,10 @@ pub trait Output {
     fn segment(&mut self, segment: &Segment);
     /// The clock now shows `time`.
     fn clock(&mut self, time: Time<Ros>);
+    /// A command has changed how the clock is served: with this period from now on, or no longer. The output declares
+    /// it before the next [`Output::clock`]; what is served from the start, it was told when it was made. Returns
+    /// whether a clock is served now. An output around another one calls its `serve_clock`.
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool;
     /// Sends a message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;
     /// Called after the last message. Returns when every message has been passed on; only outputs with a queue have to
@@ -45,6 +49,9 @@ pub struct Null;
 impl Output for Null {
     fn segment(&mut self, _: &Segment) {}
     fn clock(&mut self, _: Time<Ros>) {}
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        period.is_some()
+    }
     fn message(&mut self, _: &Message, _: Occasion) -> Delivery {
         Delivery::Sent
     }
@@ -58,6 +65,8 @@ pub enum Event {
     Segment(Segment),
     /// The clock was sent.
     Clock(Time<Ros>),
+    /// The clock is served with this period from now on, or no longer.
+    ServeClock(Option<Duration>),
     /// A message was sent: topic, log time, reason.
     Message(TopicId, Time<Ros>, Occasion),
 }
@@ -71,6 +80,10 @@ impl<F: FnMut(Event)> Output for Recording<F> {
     }
     fn clock(&mut self, time: Time<Ros>) {
         (self.0)(Event::Clock(time));
+    }
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        (self.0)(Event::ServeClock(period));
+        period.is_some()
     }
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         (self.0)(Event::Message(message.topic, message.log_time, occasion));

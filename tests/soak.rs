@@ -97,6 +97,9 @@ impl Output for Transcript {
     fn clock(&mut self, time: Time<Ros>) {
         self.tell(Event::Clock(time));
     }
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        period.is_some()
+    }
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         self.tell(Event::Message(message.key, occasion));
         Delivery::Sent

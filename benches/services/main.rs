@@ -65,6 +65,10 @@ impl<O: Output> Output for Timed<'_, O> {
         self.inner.clock(time);
     }
 
+    fn serve_clock(&mut self, period: Option<time::Duration>) -> bool {
+        self.inner.serve_clock(period)
+    }
+
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         let now = self.transport.now();
         let into = message.log_time.saturating_since(self.start).as_nanos();

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bagplay::bag::Message;
 use bagplay::output::{Delivery, Occasion, Output};
-use bagplay::time::{Ros, Segment, Time};
+use bagplay::time::{Duration, Ros, Segment, Time};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The processor time of this thread or process so far, by a clock of the system, in nanoseconds.
@@ -47,6 +47,10 @@ impl<O: Output> Output for Timed<O> {
 
     fn clock(&mut self, time: Time<Ros>) {
         self.out.clock(time);
+    }
+
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        self.out.serve_clock(period)
     }
 
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]

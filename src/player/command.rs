@@ -3,10 +3,12 @@
 //! [`Command`]s cannot fail once they are built: times and speeds are parsed before. [`Status`] is one small
 //! value that may be copied freely.
 
+use std::fmt;
+
 use super::level::gates::Gates;
 use super::played_range::PlayedRange;
 use crate::bag::TopicId;
-use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
+use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange, hertz};
 
 /// How fast messages are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -80,6 +82,13 @@ pub enum Command {
     Mute(TopicId),
     /// Publish a topic again, beginning with its latched state.
     Unmute(TopicId),
+    /// Serve the clock with this period from now on. Refused if it is served with messages
+    /// ([`ClockMode::WithMessages`]).
+    ServeClock(Duration),
+    /// Serve no clock from now on. Refused under the same condition.
+    EndClock,
+    /// Skip gaps that are longer than this from now on, in log time; `None`: skip none.
+    SkipEmpty(Option<Duration>),
     /// No effect; asks for the status.
     Query,
     /// End the run for good: no later command takes effect.
@@ -135,6 +144,47 @@ impl State {
     }
 }
 
+/// How the clock of a run is served now.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ClockMode {
+    /// It is not served.
+    #[default]
+    Off,
+    /// On a fixed grid of wall instants with this period. Commands can change the period and end it.
+    Every(Duration),
+    /// With messages, or at steps of log time; also on a grid with this period, if there is one. It stays as it was at
+    /// the start.
+    WithMessages(Option<Duration>),
+}
+
+impl ClockMode {
+    /// Whether the clock is served.
+    pub const fn is_served(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+}
+
+/// As `40 Hz`, `by message`, `off`.
+impl fmt::Display for ClockMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Every(period) | Self::WithMessages(Some(period)) => {
+                write!(f, "{} Hz", hertz(*period))
+            }
+            Self::WithMessages(None) => f.write_str("by message"),
+        }
+    }
+}
+
+/// A typed frequency of a clock, in Hz: from 0.001 to 100000; otherwise the reason why it is none.
+pub fn parse_clock_hz(text: &str) -> Result<f64, &'static str> {
+    match text.parse::<f64>() {
+        Ok(hz) if (0.001..=100_000.0).contains(&hz) => Ok(hz),
+        _ => Err("the rate of /clock is 0.001 to 100000 Hz"),
+    }
+}
+
 /// What the player reports: a snapshot.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
@@ -161,6 +211,10 @@ pub struct Status {
     pub laps: u64,
     /// Seeks taken. A caller that sent a seek can tell from it whether this status is from after the seek.
     pub seeks: u64,
+    /// How the clock is served. Of a player in another process this is not known: [`ClockMode::Off`].
+    pub clock: ClockMode,
+    /// Gaps longer than this are skipped. Of a player in another process this is not known: `None`.
+    pub skip_empty: Option<Duration>,
 }
 
 /// The state of a run, as far as a later run can begin with it.
@@ -176,8 +230,12 @@ pub struct RunState {
     pub pace: Pace,
     /// Whether playback is paused, or was before the run ended.
     pub is_paused: bool,
+    /// How `/clock` is served.
+    pub clock: ClockMode,
     /// How much later `/clock` is than the recorded time.
     pub clock_shift: Duration,
+    /// Gaps longer than this are skipped.
+    pub skip_empty: Option<Duration>,
     /// The recorded names of the topics that are muted; empty if nothing else is played.
     pub muted: Vec<String>,
 }

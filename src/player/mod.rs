@@ -23,7 +23,7 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
 
-pub use command::{Command, Pace, RunState, State, Status};
+pub use command::{ClockMode, Command, Pace, RunState, State, Status, parse_clock_hz};
 pub use elsewhere::{Asked, Elsewhere};
 pub use level::followed_clock::{FollowOptions, FollowedClock, LeadMotion, LeadState};
 pub use level::gates::{Gate, GateHandle, Gates};

@@ -1,6 +1,6 @@
 //! How a run is set up: what the command line, a test or another program sets before the start.
 
-use super::command::Pace;
+use super::command::{ClockMode, Pace};
 use super::level::gates::Gates;
 use super::played_range::PlayedRange;
 use super::thread::priority::Scheduling;
@@ -27,7 +27,18 @@ pub struct ClockOptions {
 impl ClockOptions {
     /// Whether a clock is served at all.
     pub fn is_served(&self) -> bool {
-        self.period.is_some() || !self.steps.is_empty() || self.before != Before::None
+        self.mode().is_served()
+    }
+
+    /// How a clock is served.
+    pub fn mode(&self) -> ClockMode {
+        match self.period {
+            period if !self.steps.is_empty() || self.before != Before::None => {
+                ClockMode::WithMessages(period)
+            }
+            Some(period) => ClockMode::Every(period),
+            None => ClockMode::Off,
+        }
     }
 }
 

@@ -257,8 +257,9 @@ impl Transport {
         self.wall.now()
     }
 
-    /// Calls `wake` whenever the motion of playback changes: segment, what is played, state or pace. `wake` runs on the
-    /// player's thread and must not block. It is kept as long as any handle of the player.
+    /// Calls `wake` whenever the motion of playback changes: segment, what is played, state or pace; and when the clock
+    /// is served in another way. `wake` runs on the player's thread and must not block. It is kept as long as any
+    /// handle of the player.
     pub fn on_change(&self, wake: Waker) {
         let watchers = self.watchers.lock();
         watchers.unwrap_or_else(PoisonError::into_inner).push(wake);
@@ -292,7 +293,9 @@ impl Transport {
             // While playback is held, only these counts show that a step was made.
             let steps = Some((it.sent, it.seeks)).filter(|_| is_paced && !it.segment.is_rolling());
             let generation = it.segment.generation();
-            (segment, generation, it.played, state, it.pace, steps)
+            (
+                segment, generation, it.played, state, it.pace, it.clock, steps,
+            )
         };
         let has_changed = known.as_ref().map(motion) != Some(motion(&status));
         *known = Some(status);

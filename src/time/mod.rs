@@ -16,6 +16,7 @@
 
 mod decimal;
 mod duration;
+mod frequency;
 mod point;
 mod range;
 mod segment;
@@ -29,6 +30,7 @@ mod wire_form;
 
 pub use decimal::InvalidSeconds;
 pub use duration::Duration;
+pub use frequency::{hertz, period_of};
 pub use point::{Kind, Ros, Steady, System, Time};
 pub use range::TimeRange;
 pub use segment::{AtEnd, Motion, Segment};

@@ -228,6 +228,7 @@ impl Screen {
             self.model.set_muted(|topic| self.transport.is_muted(topic));
             if let Some(status) = status {
                 self.model.adopt_played(status.played);
+                self.model.adopt_settings(&status);
             }
         }
         self.model.set_look_up(self.reach.looking_up());
@@ -308,6 +309,7 @@ fn log_outcome(outcome: Outcome) {
             | Refusal::NotDrivable
             | Refusal::Elsewhere
             | Refusal::NoMessages
+            | Refusal::ClockWithMessages
             | Refusal::Following,
         )
         | Outcome::Done

@@ -47,6 +47,11 @@ pub enum WireEvent {
         /// The endpoints at which it listens.
         listen: Vec<String>,
     },
+    /// This session publishes `/clock` from now on, or no longer: a command has changed it.
+    OwnClock {
+        /// Whether it is published now.
+        is_served: bool,
+    },
     /// Another node publishes `/clock` while this session serves it.
     ForeignClock {
         /// The node.
@@ -160,6 +165,10 @@ impl fmt::Display for Unescaped<'_> {
                 "the zenoh router has stopped: this player is the router now, on {}",
                 listen.join(", ")
             ),
+            Event::OwnClock { is_served: true } => write!(f, "/clock is published"),
+            Event::OwnClock { is_served: false } => {
+                write!(f, "/clock is not published any more")
+            }
             Event::ForeignClock { node } => write!(
                 f,
                 "{node} publishes /clock too: time will jump between the two for every node with use_sim_time"

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::bag::ChunkMemory;
 
 use super::clock::clock_topic::Clock;
+use super::clock::served::ServedClock;
 use super::dialect::dialects::Dialect;
 use super::dialect::plan::OwnClock;
 use super::error::WireError;
@@ -172,7 +173,10 @@ impl Session {
             self.memory()?
         };
         let memory = memory.as_ref();
-        let output = declare(&self.connection, topics, served, dialect.nodes(), memory)?;
+        let announcer = dialect.clock_announcer();
+        let served_clock = |needs| ServedClock::new(needs, announcer);
+        let others = (dialect.nodes(), served_clock);
+        let output = declare(&self.connection, topics, served, others, memory)?;
         if let Some(blocking_puts) = self.connection.blocking_puts() {
             dialect.puts_also_with(&blocking_puts)?;
             let is_in_line = clock.is_some_and(|clock| clock.per_message);
@@ -183,7 +187,7 @@ impl Session {
                 }
             }
         }
-        let waker = output.clock.as_ref().map(Clock::waker);
+        let waker = output.clock.clock().map(Clock::waker);
         dialect.publishes(plan.ours, waker);
         Ok((output, plan.skipped))
     }

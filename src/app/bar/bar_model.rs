@@ -1,13 +1,12 @@
 //! The initial model of the transport bar, and its subscribers: made from plan, recording and network.
 
 use bagplay::bag::{Bag, TopicId};
-use bagplay::cli::{PlayArgs, Unreadable, When};
+use bagplay::cli::{Unreadable, When};
 use bagplay::marks::Mark;
 use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::tui::{Appearance, Event, Facts, Followed, Model, Size, Subscribers, TopicRow};
 use jiff::tz::TimeZone;
 
-use crate::app::network::clock_words;
 use crate::app::supervise::Run;
 use crate::app::supervise::followed::FollowedView;
 
@@ -24,13 +23,7 @@ pub(crate) fn followed(run: &Run<'_>) -> Option<Event> {
 }
 
 /// The model before any event.
-pub(crate) fn model(
-    run: &Run<'_>,
-    args: &PlayArgs,
-    bag: &Bag,
-    appearance: Appearance,
-    marks: Vec<Mark>,
-) -> Model {
+pub(crate) fn model(run: &Run<'_>, bag: &Bag, appearance: Appearance, marks: Vec<Mark>) -> Model {
     let options = &run.plan.options;
     let name = bag.files().first().map(|file| file.name.last_part());
     let facts = Facts {
@@ -39,7 +32,8 @@ pub(crate) fn model(
         played: options.played,
         is_elsewhere: false,
         clock_shift: options.clock.shift,
-        clock: clock_words(run.plan, args.clock.clock),
+        clock: options.clock.mode(),
+        skip_empty: options.skip_empty,
         topics: bag.topics().to_vec(),
         parse_time,
         zone: TimeZone::system(),

@@ -125,7 +125,6 @@ pub(crate) fn watch<O>(
     setup: Setup,
 ) -> Result<Ended, Failure> {
     let Setup {
-        args,
         look,
         appearance,
         resumes_at,
@@ -137,7 +136,7 @@ pub(crate) fn watch<O>(
         Vec::new()
     });
     let name = bag.files().first().map(|file| file.name.last_part());
-    let model = bar_model::model(run, &args, bag, appearance, known);
+    let model = bar_model::model(run, bag, appearance, known);
     let mut model = model.watching(&watched_file::load());
     if let Some(position) = resumes_at {
         model.handle(resume::begun(bag, position), Timestamp::now());

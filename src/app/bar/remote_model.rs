@@ -1,10 +1,11 @@
 //! The initial model of the transport bar for a player elsewhere: made from what the player tells.
 
 use bagplay::bag::TopicId;
-use bagplay::player::{PlayedRange, Status};
+use bagplay::player::{ClockMode, PlayedRange, Status};
 use bagplay::time::{AtEnd, Duration};
-use bagplay::tui::{Appearance, Facts, Model, Size, TopicRow};
+use bagplay::tui::{Appearance, Event, Facts, Model, Size, TopicRow};
 use bagplay::wire::{RemoteRecording, RemoteTopic};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::bar_model::parse_time;
@@ -25,7 +26,8 @@ pub(crate) fn model(
         played: status.map_or(whole, |status| status.played),
         is_elsewhere: true,
         clock_shift: recording.clock_shift,
-        clock: Some(recording.clock.clone()).filter(|clock| !clock.is_empty()),
+        clock: ClockMode::Off,
+        skip_empty: None,
         topics: recording
             .topics
             .iter()
@@ -40,7 +42,9 @@ pub(crate) fn model(
         height: 24,
     };
     let has_recording = !recording.topics.is_empty();
-    let model = Model::new(facts, appearance, rows(&recording.topics), Vec::new(), size);
+    let mut model = Model::new(facts, appearance, rows(&recording.topics), Vec::new(), size);
+    let clock = Event::ClockServed(recording.clock.clone());
+    model.handle(clock, Timestamp::now());
     if has_recording {
         model
     } else {

@@ -31,8 +31,6 @@ use super::log::{LogRecord, LogTarget};
 pub(crate) use output::PlayOutput;
 use output::declare;
 pub(crate) use parameters::{of_clock_server, of_player};
-#[cfg(feature = "tui")]
-pub(crate) use timeline::clock_words;
 use wire_options::options;
 
 /// How many events may wait for the main thread. Further ones are dropped; that happens only in a flood.

@@ -3,7 +3,7 @@
 use bagplay::bag::Message;
 use bagplay::cli::Wire;
 use bagplay::output::{Delivery, Null, Occasion, Output};
-use bagplay::time::{Ros, Segment, Time};
+use bagplay::time::{Duration, Ros, Segment, Time};
 use bagplay::wire::{ClockOptions, Played, Session, Skipped, SplitWatch, WireError, WireOutput};
 
 /// The output of the program.
@@ -25,6 +25,9 @@ impl Output for PlayOutput {
     }
     fn clock(&mut self, time: Time<Ros>) {
         self.inner().clock(time);
+    }
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        self.inner().serve_clock(period)
     }
     fn finish(&mut self) {
         self.inner().finish();

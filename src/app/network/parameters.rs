@@ -129,7 +129,7 @@ fn frequency(hz: Option<f64>) -> NodeParameter {
     parameter(
         "play.clock_publish_frequency",
         hz.unwrap_or(0.0),
-        "How often /clock is published, in Hz; 0 for never",
+        "How often /clock is published at the start, in Hz; 0 for never",
     )
 }
 

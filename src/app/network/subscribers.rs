@@ -15,7 +15,7 @@ const CLOCK_TYPE: &str = "rosgraph_msgs/msg/Clock";
 pub(crate) struct SubscriberCounts {
     topics: usize,
     monitor: Option<Monitor>,
-    /// `None` if this run serves no clock, or without a network.
+    /// `None` without a network.
     graph: Option<Graph>,
 }
 
@@ -36,7 +36,8 @@ impl SubscriberCounts {
                 }
             }
         }
-        let clock = self.graph.as_ref();
+        let has_clock = self.monitor.as_ref().is_some_and(Monitor::has_clock);
+        let clock = self.graph.as_ref().filter(|_| has_clock);
         let clock = clock.map(|graph| graph.subscribers("/clock", CLOCK_TYPE));
         (counts, clock)
     }
@@ -101,8 +102,7 @@ impl Network {
 
     /// The numbers for a recording with this many topics.
     pub(crate) fn subscriber_counts(&self, topics: usize) -> SubscriberCounts {
-        let has_clock = self.monitor.as_ref().is_some_and(Monitor::has_clock);
-        let session = self.session.as_ref().filter(|_| has_clock);
+        let session = self.session.as_ref();
         SubscriberCounts {
             topics,
             monitor: self.monitor.clone(),

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bagplay::bag::{Bag, Reach, TopicId, step_back};
-use bagplay::cli::{Plan, PlayArgs};
+use bagplay::cli::Plan;
 use bagplay::decode::{MessageAt, MessageFinder, PayloadFormat};
 use bagplay::marks::Mark;
 use bagplay::player::{State, Transport};
@@ -24,17 +24,10 @@ use crate::app::failure::Failure;
 /// How long the search for a message may take.
 const SEARCH_TIME: Duration = Duration::from_secs(2);
 
-/// How `/clock` is served, such as `40 Hz`; `None` if it is not.
-pub(crate) fn clock_words(plan: &Plan, hz: Option<f64>) -> Option<String> {
-    let words = hz.map_or_else(|| "by message".to_owned(), |hz| format!("{hz} Hz"));
-    plan.options.clock.is_served().then_some(words)
-}
-
 impl Network {
     /// Offers what a screen elsewhere needs of a recording.
     pub(crate) fn serve_recording(
         &self,
-        args: &PlayArgs,
         plan: &Plan,
         bag: &Bag,
         (transport, reach): (&Transport, Reach),
@@ -53,7 +46,6 @@ impl Network {
             transport,
             ServedTimeline {
                 name: name.unwrap_or_default().to_owned(),
-                clock: clock_words(plan, args.clock.clock).unwrap_or_default(),
                 shift: plan.options.clock.shift,
                 topics: self.served_topics(plan, bag),
                 reach,
@@ -66,7 +58,6 @@ impl Network {
     pub(crate) fn serve_no_recording(
         &self,
         plan: &Plan,
-        hz: f64,
         transport: &Transport,
     ) -> Result<Vec<Services>, Failure> {
         let source = NoRecording {
@@ -76,7 +67,6 @@ impl Network {
             transport,
             ServedTimeline {
                 name: String::new(),
-                clock: clock_words(plan, Some(hz)).unwrap_or_default(),
                 shift: plan.options.clock.shift,
                 topics: Vec::new(),
                 reach: Reach::default(),

@@ -77,7 +77,7 @@ pub(crate) fn run(
         .or_exit(Exit::Failed)?;
     let marks = Arc::new(MarkBook::of(args.bags.clone()));
     let followable = (&transport, reach.clone());
-    let timeline = network.serve_recording(args, &plan, &bag, followable, Arc::clone(&marks))?;
+    let timeline = network.serve_recording(&plan, &bag, followable, Arc::clone(&marks))?;
     // Clients take a node with these services for a player, so they come last.
     let services = network.serve_player(&plan, &transport)?;
     let description = of_player(args, &plan, &bag);

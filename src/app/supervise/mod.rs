@@ -383,7 +383,8 @@ fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<String> {
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }
         | WireEvent::Matching { .. }
-        | WireEvent::ClockSubscriber { .. } => {
+        | WireEvent::ClockSubscriber { .. }
+        | WireEvent::OwnClock { .. } => {
             tracing::debug!("{event}");
         }
         WireEvent::BecameRouter { .. } => tracing::info!("{event}"),

@@ -193,6 +193,7 @@ fn change_marks(attached: &Attached<'_>, change: MarkChange) {
 fn event(news: News, node: &str) -> Option<Event> {
     Some(match news {
         News::Subscribers(topics, clock) => Event::Subscribers(Subscribers { topics, clock }),
+        News::Clock(served) => Event::ClockServed(Foreign::text(&served).to_string()),
         News::Followed { name, stands } => Event::Followed(Followed {
             topic: Foreign::text(&name).to_string(),
             motion: if stands {

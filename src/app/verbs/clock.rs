@@ -62,7 +62,7 @@ pub(crate) fn run(
         .start(plan.options.clone(), Source::empty(), out)
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
-    let timeline = network.serve_no_recording(&plan, args.hz, &transport)?;
+    let timeline = network.serve_no_recording(&plan, &transport)?;
     let services = network.serve_player(&plan, &transport)?;
     let description = of_clock_server(args, &plan);
     network.serve_node(description, &transport, log_target)?;

@@ -127,6 +127,10 @@ impl<O: Output> Output for Driven<O> {
         self.sent();
     }
 
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        self.inner.serve_clock(period)
+    }
+
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         let asks = occasion == Occasion::Due;
         // A refill is from before the position.

@@ -10,7 +10,7 @@ use super::record::Intake;
 use crate::bag::{Message, Topic, TopicId};
 use crate::output::{Delivery, Occasion, Output};
 use crate::ros::{PublishedTopic, Publisher};
-use crate::time::{Ros, Segment, Time};
+use crate::time::{Duration, Ros, Segment, Time};
 
 /// The first topic number of inputs in a recording. The numbers of outputs begin with 0 and stay below this.
 const FIRST_NUMBER: usize = 1 << 30;
@@ -102,6 +102,10 @@ impl<O: Output> Output for RecordInputs<O> {
 
     fn clock(&mut self, time: Time<Ros>) {
         self.inner.clock(time);
+    }
+
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        self.inner.serve_clock(period)
     }
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::player::Pace;
+use crate::player::{Pace, parse_clock_hz};
 use crate::time::{InvalidSpeed, Speed, Unreadable};
 
 const A_SIZE: &str = "a size: write bytes, or with a unit (64MiB, 500k, 1G)";
@@ -151,10 +151,7 @@ pub(crate) fn parse_pace(text: &str) -> Result<Pace, InvalidSpeed> {
 
 /// The frequency of a clock.
 pub(crate) fn parse_hz(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(hz) if (0.001..=100_000.0).contains(&hz) => Ok(hz),
-        _ => Err("the rate of /clock is 0.001 to 100000 Hz".into()),
-    }
+    parse_clock_hz(text).map_err(str::to_owned)
 }
 
 /// The name of a node, with its namespace if it has one.

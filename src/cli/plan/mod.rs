@@ -21,7 +21,7 @@ use crate::player::{
     WhenDone,
 };
 use crate::ros::QosOverrides;
-use crate::time::{AtEnd, Duration, Speed, Time, TimeRange};
+use crate::time::{AtEnd, Duration, Speed, Time, TimeRange, period_of};
 use awaited::awaited;
 use range::range;
 use select::{Chosen, SelectError, choose, ids_of};
@@ -209,10 +209,7 @@ fn scheduling(is_realtime: bool) -> Scheduling {
 }
 
 fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
-    let period = args
-        .clock
-        .clock
-        .map(|hz| Duration::from_secs_f64(hz.recip()).unwrap_or(Duration::MAX));
+    let period = args.clock.clock.map(period_of);
     let before = if args.clock.clock_topics_all {
         Before::All
     } else if args.clock.clock_topics.is_empty() {

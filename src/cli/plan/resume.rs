@@ -8,12 +8,13 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::shell_word::quoted;
 use crate::cli::args::argv::spread_lists;
 use crate::cli::args::flags::Cli;
-use crate::player::{Pace, RunState};
-use crate::time::{AtEnd, Duration, Ros, Time};
+use crate::player::{ClockMode, Pace, RunState};
+use crate::time::{AtEnd, Duration, Ros, Time, hertz};
 
 /// Flags that the state of the run replaces.
-const REPLACED: [&str; 12] = [
+const REPLACED: [&str; 14] = [
     "begin-at",
+    "clock",
     "clock-start",
     "end",
     "loop",
@@ -22,6 +23,7 @@ const REPLACED: [&str; 12] = [
     "playback-until-nsec",
     "playback-until-sec",
     "rate",
+    "skip-empty",
     "start",
     "start-offset",
     "start-paused",
@@ -80,6 +82,15 @@ fn flags_of(state: &RunState) -> Vec<String> {
         Pace::At(speed) => flag("rate", speed.to_string()),
         Pace::Max => flag("rate", "max".to_owned()),
         Pace::Follow => {}
+    }
+    match state.clock {
+        ClockMode::Every(period) | ClockMode::WithMessages(Some(period)) => {
+            flag("clock", hertz(period));
+        }
+        ClockMode::WithMessages(None) | ClockMode::Off => {}
+    }
+    if let Some(longest) = state.skip_empty {
+        flag("skip-empty", longest.to_string());
     }
     if state.clock_shift != Duration::ZERO {
         let (range, _) = state.played.current();
@@ -192,7 +203,9 @@ mod tests {
             position: at(12),
             pace: Pace::At(Speed::NORMAL),
             is_paused: false,
+            clock: ClockMode::Off,
             clock_shift: Duration::ZERO,
+            skip_empty: None,
             muted: Vec::new(),
         }
     }
@@ -215,11 +228,11 @@ mod tests {
             ("play a.mcap", "play a.mcap --begin-at +12s --rate 1"),
             (
                 "/usr/bin/play b.mcap --rate 2 --start=+3 --end 20 --clock",
-                "play b.mcap --clock=40 --begin-at +12s --rate 1",
+                "play b.mcap --begin-at +12s --rate 1",
             ),
             (
                 "play a.mcap --clock --rate 2 --wait-for-subscribers -l",
-                "play a.mcap --clock=40 --wait-for-subscribers= --begin-at +12s --rate 1",
+                "play a.mcap --wait-for-subscribers= --begin-at +12s --rate 1",
             ),
             (
                 "play -pl -r2 -e=/imu a.mcap --topics /a /b b.mcap",
@@ -231,6 +244,42 @@ mod tests {
             ),
         ] {
             assert_eq!(resumed(line, &state()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_clock_and_the_gaps_are_those_that_keys_have_set() {
+        let ms = Duration::from_millis;
+        for (clock, skip_empty, line) in [
+            (ClockMode::Every(ms(25)), None, "--clock 40"),
+            (
+                ClockMode::Every(ms(2_000)),
+                Some(ms(500)),
+                "--clock 0.5 --skip-empty 0.5s",
+            ),
+            (ClockMode::Off, Some(ms(2_000)), "--skip-empty 2s"),
+            (ClockMode::WithMessages(Some(ms(10))), None, "--clock 100"),
+            (ClockMode::WithMessages(None), None, ""),
+        ] {
+            let state = RunState {
+                clock,
+                skip_empty,
+                ..state()
+            };
+            let with_messages = if matches!(clock, ClockMode::WithMessages(_)) {
+                " --clock-topics-all"
+            } else {
+                ""
+            };
+            let given = format!("play a.mcap --clock 7 --skip-empty=9{with_messages}");
+            let expected = format!("play a.mcap{with_messages} --begin-at +12s --rate 1 {line}");
+            let resumed = resumed(&given, &state);
+            assert_eq!(resumed, expected.trim_end());
+            let options = options(&resumed);
+            assert_eq!(
+                (options.clock.mode(), options.skip_empty),
+                (clock, skip_empty)
+            );
         }
     }
 

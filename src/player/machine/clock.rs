@@ -6,6 +6,7 @@
 use super::Machine;
 use crate::bag::TopicId;
 use crate::output::Output;
+use crate::player::command::ClockMode;
 use crate::player::options::ClockOptions;
 use crate::time::{Duration, Ros, Segment, Steady, Time};
 
@@ -13,6 +14,8 @@ use crate::time::{Duration, Ros, Segment, Steady, Time};
 #[derive(Debug)]
 pub(super) struct ServedClock {
     options: ClockOptions,
+    /// The period that was asked for last. The output declares the clock before it has this period.
+    asked: Option<Duration>,
     ticker: Ticker,
     steps: Vec<StepGrid>,
     /// The last time shown in this generation.
@@ -31,11 +34,34 @@ impl ServedClock {
         Self {
             ticker: Ticker::new(options.period),
             steps: grids.collect(),
+            asked: options.period,
             options,
             shown: None,
             is_owed: true,
             is_announced: false,
         }
+    }
+
+    /// How it is served.
+    pub(super) fn mode(&self) -> ClockMode {
+        self.options.mode()
+    }
+
+    /// It is to be served with this period, or no longer.
+    pub(super) fn ask(&mut self, period: Option<Duration>) {
+        self.asked = period;
+    }
+
+    /// Serves it as it was asked for last, if the output can. A clock that begins, or has another period, is owed.
+    pub(super) fn change(&mut self, out: &mut dyn Output) {
+        if self.asked == self.options.period {
+            return;
+        }
+        let is_served = out.serve_clock(self.asked);
+        self.asked = self.asked.filter(|_| is_served);
+        self.options.period = self.asked;
+        self.ticker = Ticker::new(self.asked);
+        self.is_owed = self.is_owed || is_served;
     }
 
     /// It is to be shown before anything else.

@@ -6,7 +6,7 @@
 use super::Machine;
 use super::answers::Ticket;
 use crate::bag::{CueAt, StartAt, TopicId};
-use crate::player::command::{Command, Pace};
+use crate::player::command::{ClockMode, Command, Pace};
 use crate::player::options::Control;
 use crate::player::outcome::{Outcome, Refusal, Short};
 use crate::player::played_range::PlayedRange;
@@ -64,6 +64,11 @@ impl Machine {
         match (self.options.control, command) {
             (_, Command::Query | Command::Stop) => None,
             (Control::StopOnly, _) => Some(Refusal::NotDrivable),
+            (Control::Full, Command::ServeClock(_) | Command::EndClock)
+                if matches!(self.clock.mode(), ClockMode::WithMessages(_)) =>
+            {
+                Some(Refusal::ClockWithMessages)
+            }
             (Control::Full, _) if self.is_following() => self.refusal_while_following(command),
             (Control::Full, Command::SetPace(Pace::Max)) => self.refusal_without_messages(),
             (Control::Full, Command::Step(_) | Command::StepTopic(..) | Command::Burst(_)) => {
@@ -101,7 +106,10 @@ impl Machine {
             | Command::SetRange(..)
             | Command::SetAtEnd(_)
             | Command::SetLoop(_)
-            | Command::EndLoop => true,
+            | Command::EndLoop
+            | Command::ServeClock(_)
+            | Command::EndClock
+            | Command::SkipEmpty(_) => true,
         };
         is_refused.then_some(Refusal::Following)
     }
@@ -161,6 +169,9 @@ impl Machine {
             }
             Command::Mute(topic) => self.mute(topic),
             Command::Unmute(topic) => self.unmute(topic),
+            Command::ServeClock(period) => self.clock.ask(Some(period)),
+            Command::EndClock => self.clock.ask(None),
+            Command::SkipEmpty(longest) => self.options.skip_empty = longest,
             Command::Query => {}
             Command::Stop => {
                 self.conditions.course_mut().stop();

@@ -141,6 +141,7 @@ impl Machine {
         }
         self.reader.begin();
         self.position.tell(out);
+        self.clock.change(out);
         if self.clock.take_owed() {
             self.show_clock(self.here(now), out);
             self.clock.begin_ticks(now);

@@ -194,6 +194,8 @@ impl Machine {
             damaged: self.report.damaged,
             laps: self.report.laps,
             seeks: self.seeks,
+            clock: self.clock.mode(),
+            skip_empty: self.options.skip_empty,
         }
     }
 }

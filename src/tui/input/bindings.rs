@@ -30,6 +30,12 @@ pub enum Action {
     AskRate,
     /// Reverse the direction.
     Reverse,
+    /// Skip long gaps, or play them.
+    SkipGaps,
+    /// Publish `/clock`, or no longer.
+    Clock,
+    /// Type the rate of `/clock`.
+    ClockRate,
     /// Set A, then B, then clear both.
     Loop,
     /// Loop over everything, or play once.
@@ -94,7 +100,15 @@ impl Action {
     /// Whether the player has to do something for it.
     pub(crate) const fn asks_the_player(self) -> bool {
         self.moves_playback()
-            || matches!(self, Self::Mark | Self::NameMark | Self::Mute | Self::Solo)
+            || matches!(
+                self,
+                Self::Mark
+                    | Self::NameMark
+                    | Self::Mute
+                    | Self::Solo
+                    | Self::Clock
+                    | Self::ClockRate
+            )
     }
 
     /// Whether it changes position, rate, direction or range of playback, or holds it.
@@ -111,6 +125,7 @@ impl Action {
             | Self::NormalRate
             | Self::AskRate
             | Self::Reverse
+            | Self::SkipGaps
             | Self::Loop
             | Self::LoopAll
             | Self::NextMark
@@ -119,7 +134,9 @@ impl Action {
             | Self::Alert(_)
             | Self::Undo
             | Self::GoTo => true,
-            Self::Cut
+            Self::Clock
+            | Self::ClockRate
+            | Self::Cut
             | Self::Mark
             | Self::NameMark
             | Self::Filter
@@ -195,6 +212,9 @@ pub const BINDINGS: &[Group] = &[
         row("normal-rate", Action::NormalRate, "backspace =", None, "rate back to 1×"),
         row("ask-rate", Action::AskRate, "R", None, "type a rate"),
         row("reverse", Action::Reverse, "r", None, "reverse the playing direction"),
+        row("skip-gaps", Action::SkipGaps, "s", None, "skip long gaps, or play them"),
+        row("clock", Action::Clock, "c", None, "publish /clock, or not"),
+        row("clock-rate", Action::ClockRate, "C", None, "type the rate of /clock"),
     ]),
     ("Seeking", &[
         row("seek-back", Action::SeekBy(-5_000), "left", Some("seek"), "back 5 s"),

@@ -84,6 +84,8 @@ pub(crate) enum PromptKind {
     Cut(TimeRange),
     /// A rate.
     Rate,
+    /// The rate of the clock.
+    ClockRate,
 }
 
 /// An input line.
@@ -110,6 +112,7 @@ impl Prompt {
             PromptKind::Find(_) => "find",
             PromptKind::Cut(_) => "write A-B to",
             PromptKind::Rate => "rate",
+            PromptKind::ClockRate => "/clock in Hz",
         };
         Self {
             kind,
@@ -131,6 +134,7 @@ impl Prompt {
             }
             PromptKind::Cut(_) => "the path of a new file; esc cancels",
             PromptKind::Rate => "0.5, 2, -1 (backwards), max",
+            PromptKind::ClockRate => "40, 100, 0.5, off",
         }
     }
 }

@@ -28,7 +28,9 @@ use layers::Layer;
 use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
-use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow, Undo};
+use parts::{
+    Appearance, Drag, Effect, Facts, Followed, Settings, Subscribers, Target, TopicRow, Undo,
+};
 use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
 use timeline::damaged::DamagedParts;
@@ -80,6 +82,8 @@ pub struct Model {
     pub(super) hits: FoundMessages,
     /// What is played, with the changes that were requested.
     pub(super) played: PlayedRange,
+    /// The clock that is served, and the gaps that are skipped.
+    pub(super) settings: Settings,
     /// The A of an A–B loop whose B is not set yet.
     pub(super) loop_start: Option<Time<Ros>>,
     pub(super) target: Option<Target>,
@@ -108,6 +112,7 @@ impl Model {
     ) -> Self {
         let (whole, played) = (facts.recording, facts.played);
         Self {
+            settings: Settings::of(&facts),
             facts,
             appearance,
             size,
@@ -210,6 +215,12 @@ impl Model {
     /// Updates the look-up of latched messages for which playback waits, if it does.
     pub fn set_look_up(&mut self, look_up: Option<LookUp>) {
         self.look_up = look_up;
+    }
+
+    /// Takes over what the player was told, which another client may have changed. To be called when all commands of
+    /// this screen have taken effect.
+    pub fn adopt_settings(&mut self, status: &Status) {
+        self.settings.adopt(status.clock, status.skip_empty);
     }
 
     /// Takes over what the player plays, which another client may have changed. To be called when all commands of this

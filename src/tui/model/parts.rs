@@ -9,7 +9,7 @@ use super::timeline::axis::Axis;
 use crate::bag::{Topic, TopicId};
 use crate::find::Expression;
 use crate::marks::Mark;
-use crate::player::{Command, LeadMotion, PlayedRange};
+use crate::player::{ClockMode, Command, LeadMotion, PlayedRange};
 use crate::ros::Qos;
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::input::bindings::Bindings;
@@ -29,8 +29,10 @@ pub struct Facts {
     pub is_elsewhere: bool,
     /// The offset of `/clock`: how much later it is than the recorded time.
     pub clock_shift: Duration,
-    /// How `/clock` is served, in words: `40 Hz`; `None` if it is not.
-    pub clock: Option<String>,
+    /// How `/clock` is served at the start. Of a player elsewhere, [`Event::ClockServed`](crate::tui::Event) tells it.
+    pub clock: ClockMode,
+    /// Gaps longer than this are skipped at the start.
+    pub skip_empty: Option<Duration>,
     /// The topics, by id.
     pub topics: Vec<Topic>,
     /// How typed times are parsed.
@@ -70,6 +72,56 @@ pub struct Followed {
     pub topic: String,
     /// What it does.
     pub motion: LeadMotion,
+}
+
+/// The period of a clock that begins without one: 40 Hz.
+const USUAL_PERIOD: Duration = Duration::from_millis(25);
+/// The longest gap that is played, if the flags say none.
+const USUAL_GAP: Duration = Duration::from_secs(2);
+
+/// What the player was told beside its motion, with the changes that were requested.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Settings {
+    /// How `/clock` is served.
+    pub(crate) clock: ClockMode,
+    /// Gaps longer than this are skipped.
+    pub(crate) skip_empty: Option<Duration>,
+    /// The period of a clock that is turned on.
+    pub(crate) period: Duration,
+    /// The longest gap that is played, once gaps are skipped.
+    pub(crate) longest_gap: Duration,
+    /// How a player elsewhere serves `/clock`, in its words; `None` if it does not.
+    pub(crate) told: Option<String>,
+}
+
+impl Settings {
+    /// Those at the start.
+    pub(crate) fn of(facts: &Facts) -> Self {
+        let mut settings = Self {
+            clock: ClockMode::Off,
+            skip_empty: None,
+            period: USUAL_PERIOD,
+            longest_gap: USUAL_GAP,
+            told: None,
+        };
+        settings.adopt(facts.clock, facts.skip_empty);
+        settings
+    }
+
+    /// Takes over those of the player. To be called when all commands of this screen have taken effect.
+    pub(crate) fn adopt(&mut self, clock: ClockMode, skip_empty: Option<Duration>) {
+        (self.clock, self.skip_empty) = (clock, skip_empty);
+        if let ClockMode::Every(period) = clock {
+            self.period = period;
+        }
+        self.longest_gap = skip_empty.unwrap_or(self.longest_gap);
+    }
+
+    /// How `/clock` is served, in words: `40 Hz`; `None` if it is not.
+    pub(crate) fn served_clock(&self) -> Option<String> {
+        let here = self.clock.is_served().then(|| self.clock.to_string());
+        here.or_else(|| self.told.clone())
+    }
 }
 
 /// The appearance of the screen.

@@ -46,6 +46,8 @@ pub enum Event {
     Subscribers(Subscribers),
     /// What the clock does that playback follows.
     Followed(Followed),
+    /// How a player elsewhere serves `/clock`, in its words; empty if it does not.
+    ClockServed(String),
     /// The marks were changed elsewhere: all of them, in the order of time.
     Marks(Vec<Mark>),
     /// Whether the player answers; one in another process may not.
@@ -82,6 +84,9 @@ impl Model {
             Event::Log(line) => self.log.push(line),
             Event::Subscribers(subscribers) => self.subscribers = subscribers,
             Event::Followed(followed) => self.followed = Some(followed),
+            Event::ClockServed(told) => {
+                self.settings.told = Some(told).filter(|told| !told.is_empty());
+            }
             Event::Marks(marks) => self.marks = marks,
             Event::Answers(answers) => self.is_silent = !answers,
             Event::Lane(lane) => self.take_lane(lane),
@@ -181,6 +186,9 @@ impl Model {
             Action::Rate(percent) => self.change_rate(percent, stamp),
             Action::NormalRate => self.set_normal_rate(),
             Action::AskRate => self.layer = Layer::Prompt(Prompt::new(PromptKind::Rate, "")),
+            Action::SkipGaps => self.toggle_skipping(stamp),
+            Action::Clock => self.toggle_clock(stamp),
+            Action::ClockRate => self.ask_for_clock_rate(stamp),
             Action::Reverse => self.reverse_direction(stamp),
             Action::Loop => self.advance_ab_loop(stamp),
             Action::LoopAll => self.toggle_whole_loop(stamp),

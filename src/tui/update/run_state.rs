@@ -18,7 +18,9 @@ impl Model {
             position,
             pace: self.pace(),
             is_paused: self.was_paused,
+            clock: self.settings.clock,
             clock_shift: self.facts.clock_shift,
+            skip_empty: self.settings.skip_empty,
             muted: muted.map(|topic| topic.name.clone()).collect(),
         })
     }

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 use super::{timeline, words};
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
+use crate::tui::input::bindings::Action;
 use crate::tui::model::parts::TopicRow;
 use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::{Model, time_format};
@@ -167,6 +168,13 @@ fn state_parts(model: &Model) -> Vec<Part> {
     let looped = [all.filter(|_| model.is_whole_looped()), part];
     let looped = looped.into_iter().flatten();
     parts.extend(looped.map(|text| Part::new(4, text, theme.ab_loop)));
+    if let Some(longest) = model.settings.skip_empty {
+        parts.push(Part::new(
+            7,
+            format!("skips gaps > {longest}"),
+            theme.accent,
+        ));
+    }
     if model.window.is_zoomed() {
         let shown = time_format::span(model.window.range().duration());
         parts.push(Part::new(7, format!("zoom {shown}"), theme.dim));
@@ -184,22 +192,33 @@ fn plays_recorded_clock(model: &Model) -> bool {
     model.rows.iter().any(is_clock)
 }
 
+/// That no clock is published, with the key that changes it.
+fn clock_is_off(model: &Model) -> String {
+    let key = model.appearance.bindings.keys(Action::Clock).first();
+    match key.filter(|_| model.clock_refusal().is_none()) {
+        Some(key) => format!("/clock: off ({key})"),
+        None => "/clock: off".to_owned(),
+    }
+}
+
 fn clock_parts(model: &Model) -> Vec<Part> {
     let theme = &model.appearance.theme;
-    let mut parts = vec![match (&model.followed, &model.facts.clock) {
+    let served = model.settings.served_clock();
+    let has_clock = served.is_some();
+    let mut parts = vec![match (&model.followed, served) {
         (Some(followed), _) => Part::new(6, words::followed(model, followed), theme.accent),
         (None, Some(hz)) => Part::new(6, format!("/clock: {hz}"), Style::new()),
         (None, None) if plays_recorded_clock(model) => {
             Part::new(6, "/clock: recorded", Style::new())
         }
-        (None, None) => Part::new(9, "/clock: off", theme.dim),
+        (None, None) => Part::new(9, clock_is_off(model), theme.dim),
     }];
     let subscribers = &model.subscribers;
     let known: Vec<usize> = subscribers
         .topics
         .iter()
         .copied()
-        .chain([subscribers.clock])
+        .chain([subscribers.clock.filter(|_| has_clock)])
         .flatten()
         .collect();
     if !known.is_empty() {

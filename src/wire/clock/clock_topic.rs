@@ -29,12 +29,11 @@ use crate::time::{Ros, Time};
 
 use super::arrivals::{Arrivals, Awaited};
 use super::jump::{Jump, SETTLED};
+use super::needs::ClockNeeds;
 use super::payload::encode_clock;
 use crate::wire::dialect::interface::TopicSpec;
-use crate::wire::dialect::plan::CLOCK;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::net::blocking_session::PutSessions;
 use crate::wire::net::now::steady;
 use crate::wire::options::ClockOptions;
 use crate::wire::publish::monitor::TopicCounts;
@@ -56,7 +55,7 @@ pub(crate) struct Shared {
     in_line: TopicPublisher,
     /// Locked during a put in line, so that values are sent in order. Never locked while `last` is locked,
     /// because that put may wait.
-    in_line_put: Mutex<Arrivals>,
+    in_line_put: Arc<Mutex<Arrivals>>,
     /// Whether each message comes directly after its clock.
     is_per_message: bool,
     /// Whether the player's thread is inside a put.
@@ -64,13 +63,15 @@ pub(crate) struct Shared {
     /// Whether there is a jump in `last`, so that it matters how long puts wait. Set by the player's thread alone.
     has_jump: AtomicBool,
     stalls: Stalls,
-    /// Counts the values put in line.
+    /// Counts the values put in line, by who has locked `in_line_put`.
     counts: Arc<TopicCounts>,
 }
 
 #[derive(Debug)]
 struct LastTick {
     time: Option<Time<Ros>>,
+    /// How long the clock may be silent.
+    silence: Duration,
     put_at: Instant,
     /// Goes ahead of messages: used by the repeater, and by the player if order does not matter. It puts while
     /// this is locked, so that values are sent in order.
@@ -89,6 +90,8 @@ struct LastTick {
 enum Request {
     /// There is a new subscriber: send the last value again.
     Repeat,
+    /// The clock may be silent for another time than before.
+    Look,
     /// The clock ends.
     End,
 }
@@ -103,17 +106,18 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Declares the publishers of `topic` and starts the repeater. In line with messages, values wait for room as
-    /// `rules` say. `has_best_effort`: there are messages that do not.
+    /// Declares the publishers of `topic` and starts the repeater.
     pub(crate) fn start(
-        sessions: &PutSessions,
+        needs: &ClockNeeds,
         topic: &TopicSpec,
-        rules: &PutRules,
         options: ClockOptions,
-        has_best_effort: bool,
-        events: &Events,
-        stalls: Stalls,
     ) -> Result<Self, WireError> {
+        let ClockNeeds {
+            sessions,
+            rules,
+            events,
+            ..
+        } = needs;
         // A priority of its own means a queue of its own: behind bulk messages it would be milliseconds late.
         let first = PutRules {
             priority: Priority::RealTime,
@@ -128,11 +132,10 @@ impl Clock {
             reliability: Reliability::Reliable,
             ..topic.clone()
         };
-        let blocking = sessions.blocking_for(rules.waits);
-        let beside = blocking.filter(|_| has_best_effort).map(|_| rules.priority);
         let shared = Arc::new(Shared {
             last: Mutex::new(LastTick {
                 time: None,
+                silence: silence(options),
                 put_at: steady(),
                 ahead,
                 went_ahead: false,
@@ -141,14 +144,13 @@ impl Clock {
                 has_clamped: false,
             }),
             in_line: TopicPublisher::declare(sessions, &in_line, rules, events, None)?,
-            in_line_put: Mutex::new(Arrivals::new(sessions.main.clone(), beside)),
+            in_line_put: Arc::clone(&needs.in_line_put),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
             has_jump: AtomicBool::new(false),
-            stalls,
-            counts: Arc::new(TopicCounts::named(CLOCK)),
+            stalls: needs.stalls.clone(),
+            counts: Arc::clone(&needs.counts),
         });
-        let silence = silence(options);
         let (of_repeater, of_in_line) = (Arc::clone(&shared), Arc::clone(&shared));
         let (requests, received) = bounded(1);
         // A put in line may wait, and the repeater must not, so another thread makes it.
@@ -159,7 +161,7 @@ impl Clock {
             .map_err(WireError::Thread)?;
         let repeater = thread::Builder::new()
             .name("clock-repeater".to_owned())
-            .spawn(move || of_repeater.repeat(silence, &received, &put_in_line))
+            .spawn(move || of_repeater.repeat(&received, &put_in_line))
             .map_err(WireError::Thread)?;
         let clock = Self {
             shared,
@@ -202,9 +204,11 @@ impl Clock {
         }
     }
 
-    /// Counts what subscribers of the clock missed.
-    pub(crate) fn counts(&self) -> Arc<TopicCounts> {
-        Arc::clone(&self.shared.counts)
+    /// Has another rate from now on.
+    pub(crate) fn change(&self, options: ClockOptions) {
+        self.shared.lock().silence = silence(options);
+        // A request that already waits has the same effect.
+        let _ = self.requests.try_send(Request::Look);
     }
 
     /// Notes that everything put from now on belongs to the time after a jump.
@@ -306,8 +310,8 @@ impl Shared {
 
     /// Puts the last value again while the player's thread is stuck in a put, and for new subscribers, until it is
     /// asked to end.
-    fn repeat(&self, silence: Duration, requests: &Receiver<Request>, put_in_line: &Sender<()>) {
-        let mut patience = silence;
+    fn repeat(&self, requests: &Receiver<Request>, put_in_line: &Sender<()>) {
+        let mut patience = self.lock().silence;
         let mut is_wanted = false;
         // Repeated, because a subscriber may be known a moment before its link to the session that puts in line
         // is up.
@@ -315,11 +319,11 @@ impl Shared {
         loop {
             match requests.recv_timeout(patience) {
                 Ok(Request::Repeat) => (is_wanted, again) = (true, AGAIN),
-                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Request::Look) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::End) | Err(RecvTimeoutError::Disconnected) => return,
             }
             let mut last = self.lock();
-            let now = steady();
+            let (now, silence) = (steady(), last.silence);
             let silent = now.saturating_duration_since(last.put_at);
             let is_putting = self.is_putting.load(Ordering::Relaxed);
             let is_settled = last.jump.is_none_or(|jump| jump.is_settled(now));
@@ -380,6 +384,8 @@ fn silence(options: ClockOptions) -> Duration {
 mod tests {
     use super::*;
     use crate::wire::dialect::interface::{MessageForm, Nodes};
+    use crate::wire::dialect::plan::CLOCK;
+    use crate::wire::net::blocking_session::PutSessions;
     use crate::wire::options::Congestion;
     use crate::wire::publish::monitor::Lane;
     use zenoh::Wait;
@@ -439,9 +445,8 @@ mod tests {
             blocking: None,
             stamp_messages: false,
         };
-        let clock =
-            Clock::start(&sessions, &topic, &rules, options, false, &events, stalls).unwrap();
-        (main, clock)
+        let needs = ClockNeeds::new(sessions, rules, false, events, stalls);
+        (main, Clock::start(&needs, &topic, options).unwrap())
     }
 
     /// A subscriber in the publisher's own session is called within the put, by the thread that puts.
@@ -499,7 +504,7 @@ mod tests {
             }
             drop(put);
         });
-        let counts = clock.counts();
+        let counts = Arc::clone(&clock.shared.counts);
         assert_eq!(counts.sent.get(), 1);
         assert_eq!(counts.puts_in(Lane::Ordinary).stalled(), 0);
         assert_eq!(counts.lost.load(Ordering::Relaxed), 0);

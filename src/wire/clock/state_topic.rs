@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use crate::player::Transport;
+use crate::player::{State, Transport};
 use crate::time;
 
 use super::state_message::ClockStateMessage;
@@ -54,6 +54,8 @@ struct Work {
     publisher: TopicPublisher,
     transport: Transport,
     of: StateOf,
+    /// Whether `/clock` was served so far. Once it is no longer served, its state is not published.
+    was_served: bool,
     /// The first generation, so that generations of two runs differ.
     first: u64,
 }
@@ -70,6 +72,7 @@ impl StateTopic {
             publisher,
             transport,
             of,
+            was_served: false,
             first: unix_nanos().unsigned_abs(),
         };
         let named = thread::Builder::new().name("clock-state".to_owned());
@@ -125,6 +128,11 @@ impl Work {
         let Some(status) = self.transport.status() else {
             return;
         };
+        let is_served = status.clock.is_served();
+        self.was_served |= is_served;
+        if self.was_served && !is_served && status.state != State::Stopped {
+            return;
+        }
         let now = self.transport.now();
         let state = match self.of {
             StateOf::Playback(shift) => ClockStateMessage::of(&status, now, shift, unix_nanos()),

@@ -5,6 +5,7 @@
 //! the enums of `interface.rs`; the compiler names every place that has to decide.
 
 use super::interface::{Nodes, Plan};
+use super::own_clock::ClockAnnouncer;
 use super::plain;
 use super::plan::OwnClock;
 use crate::wire::error::WireError;
@@ -50,6 +51,18 @@ impl Dialect<'_> {
         match self {
             Self::RmwZenoh(node) => Nodes::RosGraph(node.graph.clone()),
             Self::Plain => Nodes::Unannounced,
+        }
+    }
+
+    /// How to make known a clock that begins or ends later.
+    pub(crate) fn clock_announcer(self) -> ClockAnnouncer {
+        match self {
+            Self::RmwZenoh(node) => ClockAnnouncer::RosGraph {
+                endpoints: Box::new(node.endpoints.clone()),
+                form: node.hash_form(),
+                graph: node.graph.clone(),
+            },
+            Self::Plain => ClockAnnouncer::Plain,
         }
     }
 

@@ -132,11 +132,6 @@ impl Nodes {
         }
     }
 
-    /// Whether nodes announce themselves, so that their subscriptions are known.
-    pub(crate) fn are_announced(&self) -> bool {
-        self.graph().is_some()
-    }
-
     /// How many subscriptions receive what this session publishes on a topic; `None` if they are not announced.
     pub(crate) fn subscriptions(&self, topic: &str) -> Option<usize> {
         self.graph().map(|graph| graph.reached(topic))

@@ -5,5 +5,6 @@ pub(super) mod check_cdr;
 pub(super) mod dialects;
 pub(super) mod interface;
 pub(super) mod names;
+pub(super) mod own_clock;
 pub(super) mod plain;
 pub(super) mod plan;

@@ -21,11 +21,15 @@ pub(crate) fn plan(played: &[Played], clock: OwnClock, events: &Events) -> Resul
     let topics = topics.map(|group| topic(group.ids(), group.qos(events), group.name));
     Ok(Plan {
         topics: topics.collect(),
-        clock: (clock == OwnClock::Served)
-            .then(|| topic(Vec::new(), clock_qos(), CLOCK.to_owned())),
+        clock: (clock == OwnClock::Served).then(self::clock),
         skipped,
         ours: Vec::new(),
     })
+}
+
+/// What to declare for the clock.
+pub(crate) fn clock() -> TopicSpec {
+    topic(Vec::new(), clock_qos(), CLOCK.to_owned())
 }
 
 fn topic(ids: Vec<TopicId>, qos: Qos, name: String) -> TopicSpec {

@@ -12,7 +12,8 @@ use super::publisher::{PutRules, TopicPublisher};
 use super::shared_memory::SharedMemory;
 use super::stalls::Stalls;
 use super::wire_output::{PublishedTopic, WireOutput};
-use crate::wire::clock::clock_topic::Clock;
+use crate::wire::clock::needs::ClockNeeds;
+use crate::wire::clock::served::ServedClock;
 use crate::wire::dialect::interface::{Nodes, TopicSpec};
 use crate::wire::error::WireError;
 use crate::wire::net::connection::Connection;
@@ -30,7 +31,7 @@ pub(crate) fn declare(
     connection: &Connection,
     topics: &[TopicSpec],
     clock: Option<(&TopicSpec, ClockOptions)>,
-    nodes: Nodes,
+    (nodes, served): (Nodes, impl FnOnce(ClockNeeds) -> ServedClock),
     shared_memory: Option<&SharedMemory>,
 ) -> Result<WireOutput, WireError> {
     let is_in_line = clock.is_some_and(|(_, clock)| clock.per_message);
@@ -50,10 +51,18 @@ pub(crate) fn declare(
         SendOrder::AllTopics => None,
         SendOrder::PerTopic => Some(BulkLane::start(&stalls)?),
     };
+    let has_best_effort = !topics.iter().all(|topic| self::waits(topic, is_in_line));
+    let needs = ClockNeeds::new(
+        sessions.clone(),
+        rules(waits),
+        has_best_effort,
+        events.clone(),
+        stalls.clone(),
+    );
     let mut output = WireOutput {
         topics: Vec::with_capacity(topics.len()),
         routes: Vec::new(),
-        clock: None,
+        clock: served(needs),
         generation: None,
         nodes,
         events: events.clone(),
@@ -85,21 +94,7 @@ pub(crate) fn declare(
     }
     output.stalls.watch(waiting);
     if let Some((topic, options)) = clock {
-        let stalls = output.stalls.clone();
-        let has_best_effort = !topics.iter().all(|topic| self::waits(topic, is_in_line));
-        let clock = Clock::start(
-            &sessions,
-            topic,
-            &rules(waits),
-            options,
-            has_best_effort,
-            events,
-            stalls,
-        )?;
-        if !output.nodes.are_announced() {
-            clock.answer_matches()?;
-        }
-        output.clock = Some(clock);
+        output.clock.begin(topic, options)?;
     }
     Ok(output)
 }

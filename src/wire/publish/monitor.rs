@@ -140,18 +140,25 @@ impl TopicCounts {
     }
 }
 
+/// The counts of all clocks that an output serves, one after the other.
+#[derive(Debug)]
+pub(crate) struct ClockCounts {
+    pub(crate) counts: Arc<TopicCounts>,
+    pub(crate) is_served: AtomicBool,
+}
+
 /// A view of the published topics. Cheap to clone; valid after the output is dropped.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     topics: Arc<[Arc<TopicCounts>]>,
-    clock: Option<Arc<TopicCounts>>,
+    clock: Arc<ClockCounts>,
     nodes: Nodes,
 }
 
 impl Monitor {
     pub(crate) fn new(
         topics: Vec<Arc<TopicCounts>>,
-        clock: Option<Arc<TopicCounts>>,
+        clock: Arc<ClockCounts>,
         nodes: Nodes,
     ) -> Self {
         Self {
@@ -171,14 +178,15 @@ impl Monitor {
         self.counts(id).map(|topic| self.state(topic))
     }
 
-    /// What subscribers of the clock missed; `None` if no clock is served.
+    /// What subscribers of the clock missed; `None` if none was served.
     pub fn clock(&self) -> Option<Missed> {
-        self.clock.as_ref().map(|clock| clock.missed())
+        let missed = self.clock.counts.missed();
+        (self.has_clock() || missed != Missed::default()).then_some(missed)
     }
 
-    /// Whether a clock is published.
-    pub const fn has_clock(&self) -> bool {
-        self.clock.is_some()
+    /// Whether a clock is published now.
+    pub fn has_clock(&self) -> bool {
+        self.clock.is_served.load(Ordering::Relaxed)
     }
 
     /// The recorded topics with a route to a subscriber.

@@ -8,16 +8,16 @@ use std::sync::atomic::Ordering;
 
 use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
-use crate::time::{Ros, Segment, Time};
+use crate::time::{Duration, Ros, Segment, Time};
 
 use super::bulk::{BulkLane, BulkMessage, LARGE};
 use super::monitor::{Monitor, TopicCounts};
 use super::publisher::TopicPublisher;
 use super::stalls::Stalls;
-use crate::wire::clock::clock_topic::Clock;
+use crate::wire::clock::served::ServedClock;
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::Events;
-use crate::wire::options::SourceStamps;
+use crate::wire::options::{ClockOptions, SourceStamps};
 
 /// One topic and its counts.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct WireOutput {
     pub(crate) topics: Vec<PublishedTopic>,
     /// The index in `topics` of each recorded topic, by its own index.
     pub(crate) routes: Vec<Option<usize>>,
-    pub(crate) clock: Option<Clock>,
+    pub(crate) clock: ServedClock,
     /// The generation of the segment, once there is one.
     pub(crate) generation: Option<u64>,
     pub(crate) nodes: Nodes,
@@ -56,22 +56,29 @@ impl Output for WireOutput {
             return;
         }
         if let Some(lane) = &self.bulk {
-            while_putting(self.clock.as_ref(), || lane.flush());
+            self.clock.while_putting(|| lane.flush());
         }
-        if let Some(clock) = &self.clock {
+        if let Some(clock) = self.clock.clock() {
             clock.jump();
         }
     }
 
     fn clock(&mut self, time: Time<Ros>) {
-        if let Some(clock) = &self.clock {
+        if let Some(clock) = self.clock.clock() {
             clock.tick(time);
         }
     }
 
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        self.clock.serve(period.map(|period| ClockOptions {
+            hz: Some(period.as_secs_f64().recip()),
+            per_message: false,
+        }))
+    }
+
     fn finish(&mut self) {
         if let Some(lane) = &self.bulk {
-            while_putting(self.clock.as_ref(), || lane.flush());
+            self.clock.while_putting(|| lane.flush());
         }
     }
 
@@ -113,12 +120,12 @@ impl Output for WireOutput {
                 stamped,
                 counts: Arc::clone(&topic.counts),
             };
-            while_putting(self.clock.as_ref(), || lane.put(message));
+            self.clock.while_putting(|| lane.put(message));
             return Delivery::Sent;
         }
         let put = || publisher.put_with(payload, stamped);
         let put = || self.stalls.while_putting(put);
-        let (put, waited) = while_putting(self.clock.as_ref(), put);
+        let (put, waited) = self.clock.while_putting(put);
         if let Err(error) = put {
             topic.counts.dropped.fetch_add(1, Ordering::Relaxed);
             if !std::mem::replace(&mut self.is_closed, true) {
@@ -134,22 +141,13 @@ impl Output for WireOutput {
     }
 }
 
-/// Makes a put; the clock that is served is repeated if it takes long.
-fn while_putting<T>(clock: Option<&Clock>, put: impl FnOnce() -> T) -> T {
-    match clock {
-        Some(clock) => clock.while_putting(put),
-        None => put(),
-    }
-}
-
 impl WireOutput {
     /// Counts and readiness, for other threads. On plain keys it is known only whether there is a subscriber,
     /// because subscribers have no tokens.
     pub fn monitor(&self) -> Monitor {
         let topics = self.topics.iter();
         let topics = topics.map(|topic| Arc::clone(&topic.counts)).collect();
-        let clock = self.clock.as_ref().map(Clock::counts);
-        Monitor::new(topics, clock, self.nodes.clone())
+        Monitor::new(topics, self.clock.counts(), self.nodes.clone())
     }
 }
 
@@ -162,9 +160,7 @@ impl Drop for WireOutput {
         for topic in &mut self.topics {
             topic.publisher.undeclare_token();
         }
-        if let Some(clock) = &mut self.clock {
-            clock.stop();
-        }
+        self.clock.end();
     }
 }
 
@@ -174,7 +170,7 @@ impl fmt::Debug for WireOutput {
         let names: Vec<&str> = topics.map(|topic| topic.counts.name.as_str()).collect();
         f.debug_struct("WireOutput")
             .field("topics", &names)
-            .field("clock", &self.clock.is_some())
+            .field("clock", &self.clock.clock().is_some())
             .finish_non_exhaustive()
     }
 }

@@ -136,6 +136,52 @@ impl Endpoints {
         token
     }
 
+    /// What to declare for a topic, and what subscribers have to name.
+    fn publisher(&self, form: HashForm, planned: Planned) -> (TopicSpec, Ours) {
+        let key_hash = if form == HashForm::Any {
+            ANY_HASH
+        } else {
+            &planned.hash
+        };
+        let (name, qos) = (planned.name.clone(), planned.qos);
+        let ours = Ours {
+            name: name.clone(),
+            dds_type: planned.dds_type.clone(),
+            hash: key_hash.to_owned(),
+            via: Via::Main,
+        };
+        let key = topic_key(self.node.domain, &name, &planned.dds_type, key_hash);
+        let ids = planned.ids.clone();
+        let token = self.planned(EntityKind::Publisher, planned);
+        let spec = TopicSpec {
+            ids,
+            name,
+            key,
+            form: MessageForm::RmwZenoh(Gid::of(&token)),
+            token: Some(token),
+            offered: Some(qos),
+            reliability: qos.reliability,
+            latched: Latched::of(&qos, DEFAULT_DEPTH),
+        };
+        (spec, ours)
+    }
+
+    /// The same for the clock.
+    pub(crate) fn clock(&self, form: HashForm) -> (TopicSpec, Ours) {
+        self.publisher(form, own(CLOCK, CLOCK_MESSAGE, form, clock_qos()))
+    }
+
+    /// The token of a new endpoint of this node.
+    fn planned(&self, kind: EntityKind, planned: Planned) -> String {
+        let endpoint = Endpoint {
+            name: planned.name,
+            dds_type: planned.dds_type,
+            hash: planned.hash,
+            qos: planned.qos,
+        };
+        self.token(kind, endpoint)
+    }
+
     fn publishers(&self) -> MutexGuard<'_, HashSet<Gid>> {
         self.publishers
             .lock()
@@ -266,11 +312,10 @@ impl Node {
         let (planned, skipped) = advertise::plan(played, clock, form, &self.graph, &self.events)?;
         let (topics, mut ours): (Vec<_>, Vec<_>) = planned
             .into_iter()
-            .map(|one| self.publisher(form, one))
+            .map(|one| self.endpoints.publisher(form, one))
             .unzip();
         let clock = (clock == OwnClock::Served).then(|| {
-            let planned = own(CLOCK, CLOCK_MESSAGE, form, clock_qos());
-            let (clock, same) = self.publisher(form, planned);
+            let (clock, same) = self.endpoints.clock(form);
             ours.push(same);
             clock
         });
@@ -290,7 +335,8 @@ impl Node {
         qos: Qos,
     ) -> (TopicSpec, Ours) {
         let form = self.hash_form();
-        self.publisher(form, self::own(name, own, form, qos))
+        self.endpoints
+            .publisher(form, self::own(name, own, form, qos))
     }
 
     /// What to declare to follow a topic, whatever the type hash of its publisher.
@@ -298,7 +344,7 @@ impl Node {
         let planned = self::own(name, own, self.hash_form(), qos);
         SubscriptionSpec {
             key: topic_key(self.token.domain, name, own.dds_type, ANY_HASH),
-            token: self.endpoint_token(EntityKind::Subscription, planned),
+            token: self.endpoints.planned(EntityKind::Subscription, planned),
         }
     }
 
@@ -316,7 +362,7 @@ impl Node {
         let planned = self::own(name, own, self.hash_form(), qos);
         ServerSpec {
             key: topic_key(self.token.domain, name, dds_type, ANY_HASH),
-            token: self.endpoint_token(EntityKind::Server, planned),
+            token: self.endpoints.planned(EntityKind::Server, planned),
         }
     }
 
@@ -327,48 +373,9 @@ impl Node {
         }
     }
 
-    fn hash_form(&self) -> HashForm {
+    /// The form of the type hashes that other nodes use.
+    pub(crate) fn hash_form(&self) -> HashForm {
         HashForm::choose(self.distro, self.any_type_hash, &self.graph)
-    }
-
-    fn publisher(&self, form: HashForm, planned: Planned) -> (TopicSpec, Ours) {
-        let key_hash = if form == HashForm::Any {
-            ANY_HASH
-        } else {
-            &planned.hash
-        };
-        let (name, qos) = (planned.name.clone(), planned.qos);
-        let ours = Ours {
-            name: name.clone(),
-            dds_type: planned.dds_type.clone(),
-            hash: key_hash.to_owned(),
-            via: Via::Main,
-        };
-        let key = topic_key(self.token.domain, &name, &planned.dds_type, key_hash);
-        let ids = planned.ids.clone();
-        let token = self.endpoint_token(EntityKind::Publisher, planned);
-        let spec = TopicSpec {
-            ids,
-            name,
-            key,
-            form: MessageForm::RmwZenoh(Gid::of(&token)),
-            token: Some(token),
-            offered: Some(qos),
-            reliability: qos.reliability,
-            latched: Latched::of(&qos, DEFAULT_DEPTH),
-        };
-        (spec, ours)
-    }
-
-    /// The token of a new endpoint of this node.
-    fn endpoint_token(&self, kind: EntityKind, planned: Planned) -> String {
-        let endpoint = Endpoint {
-            name: planned.name,
-            dds_type: planned.dds_type,
-            hash: planned.hash,
-            qos: planned.qos,
-        };
-        self.endpoints.token(kind, endpoint)
     }
 }
 

@@ -76,7 +76,7 @@ fn run(
         let sent = match event {
             Event::Clock(time) => Seen::Clock(time),
             Event::Message(_, time, _) => Seen::Message(time),
-            Event::Segment(_) => return,
+            Event::Segment(_) | Event::ServeClock(_) => return,
         };
         log.lock().unwrap().push(sent.clone());
         to_system.send(sent).unwrap();
@@ -285,6 +285,9 @@ struct Full;
 impl Output for Full {
     fn segment(&mut self, _: &Segment) {}
     fn clock(&mut self, _: Time<Ros>) {}
+    fn serve_clock(&mut self, period: Option<bagplay::time::Duration>) -> bool {
+        period.is_some()
+    }
     fn message(&mut self, _: &Message, _: Occasion) -> Delivery {
         Delivery::Dropped
     }

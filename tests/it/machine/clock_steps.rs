@@ -222,7 +222,7 @@ proptest! {
                     assert!(*time >= reached, "{time} after {reached}");
                     reached = *time;
                 }
-                Event::Segment(_) => return,
+                Event::Segment(_) | Event::ServeClock(_) => return,
             }
             if closes {
                 gates.close(Gate::Answer);

@@ -38,7 +38,10 @@ fn every_command() -> impl Iterator<Item = Command> {
             Command::SetRange(..) => Command::SetAtEnd(AtEnd::Loop),
             Command::SetAtEnd(_) => Command::SetLoop(TimeRange::between(ros(1500), ros(1600))),
             Command::SetLoop(_) => Command::EndLoop,
-            Command::EndLoop => Command::Mute(TopicId(0)),
+            Command::EndLoop => Command::ServeClock(span(10)),
+            Command::ServeClock(_) => Command::EndClock,
+            Command::EndClock => Command::SkipEmpty(Some(span(100))),
+            Command::SkipEmpty(_) => Command::Mute(TopicId(0)),
             Command::Mute(_) => Command::Unmute(TopicId(0)),
             Command::Unmute(_) => Command::Query,
             Command::Query => Command::Stop,
@@ -497,7 +500,7 @@ proptest! {
                     positions.sees(segment, segment.position(now));
                 }
                 Event::Clock(time) => clocks.sees(current, time),
-                Event::Message(..) => {}
+                Event::Message(..) | Event::ServeClock(_) => {}
             }));
             let segment = machine.status().segment;
             positions.sees(segment, segment.position(now));
@@ -558,7 +561,7 @@ proptest! {
                     assert_eq!(unsent.next(), Some(time));
                     sent = time;
                 }
-                Event::Segment(_) => {}
+                Event::Segment(_) | Event::ServeClock(_) => {}
             }));
             // About a third of the times it is woken in time, else up to 170 ms late.
             let lag = late.next().map_or(0, |late| (late - 80).max(0));

@@ -272,6 +272,9 @@ fn moving_commands() -> Vec<Command> {
         Command::SetAtEnd(AtEnd::Loop),
         Command::SetLoop(TimeRange::between(ros(1100), ros(1200))),
         Command::EndLoop,
+        Command::ServeClock(span(10)),
+        Command::EndClock,
+        Command::SkipEmpty(None),
     ]
 }
 

@@ -153,7 +153,7 @@ impl Follower {
                         sent.push(time.as_nanos() / MS);
                     }
                     Event::Message(_, _, Occasion::Refill) => *refills += 1,
-                    Event::Clock(_) | Event::Segment(_) => {}
+                    Event::Clock(_) | Event::Segment(_) | Event::ServeClock(_) => {}
                 }),
             );
             if wait != Wait::Now {

@@ -9,7 +9,7 @@ use bagplay::player::{
     Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Options, Outcome, Pace, Player,
     Source, State, Ticket, WhenDone,
 };
-use bagplay::time::{Ros, Segment, Speed, Time, TimeRange};
+use bagplay::time::{Duration, Ros, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
 
 use crate::machine::transcript::{
@@ -149,7 +149,7 @@ fn a_clock_that_waits_for_an_answer_goes_before_its_message_once() {
                 opened.push(('m', *time));
                 gates.close(Gate::Answer);
             }
-            Event::Segment(_) => {}
+            Event::Segment(_) | Event::ServeClock(_) => {}
         });
         let expected = [
             ('c', 1000),
@@ -324,7 +324,7 @@ proptest! {
                 Event::Segment(segment) if is_closed => {
                     assert!(!segment.is_rolling() && Some(segment.position(wall(9000))) <= waiting);
                 }
-                Event::Clock(_) | Event::Segment(_) => {}
+                Event::Clock(_) | Event::Segment(_) | Event::ServeClock(_) => {}
             }
         });
     }
@@ -355,6 +355,10 @@ impl Output for Asking {
 
     fn clock(&mut self, time: Time<Ros>) {
         self.check("clock", time);
+    }
+
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        period.is_some()
     }
 
     fn message(&mut self, message: &Message, _: Occasion) -> Delivery {

@@ -10,5 +10,6 @@ pub(crate) mod gates;
 pub(crate) mod loops;
 pub(crate) mod outcomes;
 pub(crate) mod player_thread;
+pub(crate) mod settings;
 pub(crate) mod topics;
 pub(crate) mod transcript;

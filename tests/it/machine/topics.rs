@@ -6,7 +6,7 @@ use bagplay::player::{
     Before, ClockOptions, Command, Digest, Gate, Gates, Intent, Machine, Options, Pace,
     PlayedRange, Source, State, Wait, WhenDone,
 };
-use bagplay::time::{AtEnd, Ros, Segment, Speed, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 
 use crate::machine::transcript::{
     NAMES, check_all, line, messages, options, pace, playing, quiet, ros, wall,
@@ -756,6 +756,9 @@ struct DropsAll(Vec<TopicId>);
 impl Output for DropsAll {
     fn segment(&mut self, _: &Segment) {}
     fn clock(&mut self, _: Time<Ros>) {}
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        period.is_some()
+    }
     fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
         self.0.push(message.topic);
         Delivery::Dropped

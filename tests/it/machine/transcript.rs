@@ -140,6 +140,8 @@ pub(crate) fn line(event: &Event) -> String {
     };
     match *event {
         Event::Clock(t) => format!("clock {}", ms(t)),
+        Event::ServeClock(Some(period)) => format!("clock each {period}"),
+        Event::ServeClock(None) => "no clock".to_owned(),
         Event::Message(topic, t, Occasion::Due) => format!("msg {}{}", ms(t), tag(topic)),
         Event::Message(topic, t, Occasion::Refill) => format!("refill {}{}", ms(t), tag(topic)),
         Event::Segment(s) => match s.motion() {

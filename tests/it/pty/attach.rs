@@ -213,6 +213,30 @@ fn the_end_of_the_player_is_the_end_of_the_bar() {
 }
 
 #[test]
+fn the_clock_that_the_players_own_bar_changes_is_shown_and_not_changed_from_elsewhere() {
+    let (endpoint, demo) = (free_endpoint(), demo());
+    let bag = demo.to_str().unwrap();
+    let of_run = ["--topics", "/imu", "--start-paused"];
+    let mut own = play(&[&[bag, "--listen", &endpoint], &of_run[..]].concat()).run();
+    own.wait_text("/clock: off (c)");
+    let mut attached = play(&["attach", "--connect", &endpoint]).run();
+    let frame = attached.wait_text("/clock: off");
+    assert!(!frame.has("/clock: off (c)"), "{frame}");
+    own.keys("c");
+    attached.wait_text("/clock: 40 Hz");
+    own.keys(&format!("C100{ENTER}"));
+    attached.wait_text("/clock: 100 Hz");
+    for (key, reason) in [("c", "the clock of a player"), ("s", "whether a player")] {
+        attached.keys(key);
+        attached.wait_text(&format!("{reason} elsewhere"));
+    }
+    own.keys("c");
+    attached.wait_text("/clock: off");
+    attached.quit();
+    own.quit();
+}
+
+#[test]
 fn a_clock_server_is_shown_with_its_time() {
     let endpoint = free_endpoint();
     let mut server = start_play(

@@ -569,6 +569,110 @@ fn at_the_end_it_holds_until_space_plays_again() {
     );
 }
 
+/// Whether a listener receives so many messages of the topics, in a row, without a clock: it ticks much more often.
+fn hears_no_clock(listener: &Listener) {
+    let mut in_a_row = 0;
+    listener.until("messages without a clock", |received| {
+        in_a_row = if received.is_clock() { 0 } else { in_a_row + 1 };
+        in_a_row == 150
+    });
+}
+
+#[test]
+fn the_clock_is_turned_on_and_off_while_paused_and_while_playing() {
+    let two = ["--topics", "/imu", "/odom", "--start-paused", "--loop"];
+    let mut session = play_demo(&two).run();
+    session.wait_text("PAUSED");
+    session.wait_text("/clock: off (c)");
+    session.keys("c");
+    session.wait_text("/clock: 40 Hz");
+    // A node that comes later; the clock goes on while paused.
+    let listener = session.listener();
+    listener.until_held(0, 5);
+    session.keys(" ");
+    session.wait_text("PLAYING");
+    listener.wait("a clock that moves", |received| {
+        received.is_clock() && since_start(received.stamp()) > SECOND / 10
+    });
+    session.keys("c");
+    session.wait_text("/clock: off (c)");
+    hears_no_clock(&listener);
+    session.keys("C");
+    session.wait_text("/clock in Hz: ");
+    session.keys(&format!("200{ENTER}"));
+    session.wait_text("/clock: 200 Hz");
+    let times = ticks(&listener, 20);
+    let steps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(
+        steps.filter(|step| *step <= 10 * MILLI).count() >= 10,
+        "{times:?}"
+    );
+    session.keys("y");
+    session.wait_text("sent to the clipboard of the terminal: play ");
+    session.keys(" ");
+    session.wait_text("PAUSED");
+    session.keys("Q");
+    session.wait_end();
+    let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
+    let resumed = bytes.split("resume with: ").nth(1).expect("a command line");
+    assert!(resumed.contains(" --clock 200 "), "{resumed}");
+}
+
+#[test]
+fn a_clock_that_was_turned_off_is_not_in_the_command_line() {
+    let args = [
+        "--clock",
+        "--start-paused",
+        "--start",
+        "+3",
+        "--begin-at",
+        "+5",
+    ];
+    let mut session = play_demo(&args).run();
+    session.wait_text("/clock: 40 Hz");
+    session.keys("c");
+    // The recorded clock was left out at the start.
+    session.wait_text("/clock: off (c)");
+    session.keys("q");
+    session.wait_end();
+    let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
+    let resumed = bytes.split("resume with: ").nth(1).expect("a command line");
+    assert!(!resumed.contains("--clock"), "{resumed}");
+}
+
+#[test]
+fn beside_a_recorded_clock_none_is_served() {
+    let mut session = play_demo(&["--start-paused"]).run();
+    session.wait_text("/clock: recorded");
+    session.keys("c");
+    session.wait_text("the recorded /clock is a topic of this run");
+    session.wait_text("/clock: recorded");
+    session.quit();
+}
+
+/// From 14 s to 18 s of the demo there is no message.
+#[test]
+fn a_gap_is_skipped_once_the_key_is_pressed() {
+    let (mut session, listener, _) = paused(&["--start", "+13.5"]);
+    session.keys("s");
+    session.wait_text("skips gaps > 2s");
+    listener.discard();
+    session.keys(" ");
+    let times = listener.until("a message after the gap", |received| {
+        received.topic == "/odom" && since_start(received.stamp()) >= 18 * SECOND
+    });
+    let clock = times.iter().filter(|received| received.is_clock());
+    let inside = clock
+        .map(|received| since_start(received.stamp()))
+        .filter(|time| (14_500 * MILLI..17_500 * MILLI).contains(time));
+    assert_eq!(inside.collect::<Vec<_>>(), [0_i64; 0]);
+    session.keys("q");
+    session.wait_end();
+    let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
+    let resumed = bytes.split("resume with: ").nth(1).expect("a command line");
+    assert!(resumed.contains(" --skip-empty 2s"), "{resumed}");
+}
+
 #[test]
 fn the_command_line_is_copied_and_printed_at_the_end() {
     let args = ["--start-paused", "--wire", "null", "--rate", "2", "--clock"];
@@ -580,7 +684,7 @@ fn the_command_line_is_copied_and_printed_at_the_end() {
     session.wait_text("+00:12.500");
     session.keys("y");
     session.wait_text("sent to the clipboard of the terminal: play ");
-    let tail = "--clock=40 --begin-at +12.5s --rate 1.8 --start-paused";
+    let tail = "--begin-at +12.5s --rate 1.8 --clock 40 --start-paused";
     // The clipboard gets it in base 64.
     let bytes = session.bytes();
     let start = bytes.windows(7).position(|part| part == b"\x1b]52;c;");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bagplay::bag::{Hole, Outline, Schema, Silent, Topic, TopicId, TopicOutline};
 use bagplay::marks::Mark;
 use bagplay::picture::{Picture, PixelSize, Pixels};
-use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
+use bagplay::player::{ClockMode, Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
@@ -184,7 +184,8 @@ pub(crate) fn facts() -> Facts {
         played: PlayedRange::new(recording(), AtEnd::Hold),
         is_elsewhere: false,
         clock_shift: Duration::ZERO,
-        clock: Some("40 Hz".to_owned()),
+        clock: ClockMode::Every(Duration::from_millis(25)),
+        skip_empty: None,
         topics: topics(),
         parse_time,
         zone: TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap(),
@@ -527,6 +528,8 @@ pub(crate) fn status(state: State, millis: i64, pace: Pace) -> Status {
         damaged: 0,
         laps: 0,
         seeks: 0,
+        clock: ClockMode::Every(Duration::from_millis(25)),
+        skip_empty: None,
     }
 }
 

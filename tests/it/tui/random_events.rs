@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use bagplay::bag::TopicId;
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
-use bagplay::player::{Gate, Gates, Pace, PlayedRange, State, Status};
+use bagplay::player::{ClockMode, Gate, Gates, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
 use bagplay::tui::{
     BINDINGS, Event, Facts, FoundMessage, FoundMessages, Gesture, Key, Keys, LogLine, LookupResult,
@@ -120,6 +120,8 @@ fn any_status() -> impl Strategy<Value = Status> {
                 damaged: count,
                 laps: count / 2,
                 seeks: count,
+                clock: ClockMode::Off,
+                skip_empty: None,
             }
         })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use bagplay::bag::{DamagedPart, Hole, Silent, TopicId};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
-use bagplay::player::{Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
+use bagplay::player::{ClockMode, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
     Appearance, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LookupResult, Model,
@@ -328,7 +328,7 @@ fn time_formats() {
     }
     let later = bagplay::tui::Facts {
         clock_shift: Duration::from_secs(3_600),
-        clock: None,
+        clock: ClockMode::Off,
         ..facts()
     };
     let mut model = Model::new(later, appearance(), rows(), Vec::new(), size(80, 24));

@@ -6,12 +6,14 @@ use std::collections::BTreeSet;
 use bagplay::bag::{LookUp, Outline, Schema, TopicId, TopicOutline};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::find::Severity;
-use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
-use bagplay::time::{AtEnd, Ros, Speed, Time, TimeRange};
+use bagplay::player::{
+    ClockMode, Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status,
+};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange, hertz};
 use bagplay::tui::{
     Action, Appearance, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
     FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedField, SavedPin,
-    Size, WatchedValues,
+    Size, TopicRow, WatchedValues,
 };
 
 use super::demo_model::*;
@@ -67,6 +69,10 @@ fn command_text(command: Command) -> String {
         Command::Toggle => "toggle".to_owned(),
         Command::Play => "play".to_owned(),
         Command::Pause => "pause".to_owned(),
+        Command::ServeClock(period) => format!("clock {} Hz", hertz(period)),
+        Command::EndClock => "end clock".to_owned(),
+        Command::SkipEmpty(Some(longest)) => format!("skip {longest}"),
+        Command::SkipEmpty(None) => "skip nothing".to_owned(),
         other => format!("{other:?}"),
     }
 }
@@ -236,7 +242,10 @@ fn while_another_clock_is_followed_it_alone_moves_playback() {
             let Effect::Command(command) = effect else {
                 return false;
             };
-            !matches!(command, Command::Mute(_) | Command::Unmute(_))
+            !matches!(
+                command,
+                Command::Mute(_) | Command::Unmute(_) | Command::ServeClock(_) | Command::EndClock
+            )
         };
         model.take_effects().iter().any(moves)
     });
@@ -264,6 +273,12 @@ fn while_another_clock_is_followed_it_alone_moves_playback() {
             ("t", "mute /camera/front/camera_info"),
         ],
     );
+    for key in ["c", "C"] {
+        let mut model = following();
+        assert_eq!(effects_of(&mut model, key), "");
+        let refused = "playback follows /clock: no other clock is published";
+        assert_eq!(last_log_line(&model), refused);
+    }
 }
 
 fn is_shown(model: &Model, text: &str) -> bool {
@@ -289,6 +304,9 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("normal-rate", "rate 1", "", "×1.00"),
     ("ask-rate", "", "", " rate: "),
     ("reverse", "rate -1", "", "×−1.00"),
+    ("skip-gaps", "skip 2s", "gaps longer than 2s are skipped", "skips gaps > 2s"),
+    ("clock", "end clock", "/clock is not published any more", "/clock: off (c)"),
+    ("clock-rate", "", "", " /clock in Hz: "),
     ("seek-back", "seek 7.184", "", "+00:07.184"),
     ("seek-forward", "seek 17.184", "", "+00:17.184"),
     ("fine-back", "seek 12.084", "", ""),
@@ -361,6 +379,176 @@ fn every_key_has_the_effects_of_its_action() {
     let tested: BTreeSet<&str> = ACTIONS.iter().map(|(name, ..)| *name).collect();
     let there: BTreeSet<&str> = bindings().map(|row| row.name).collect();
     assert_eq!(tested, there, "an action without a row here");
+}
+
+/// A model whose clock is served in this way at the start.
+fn clocked(clock: ClockMode, rows: Vec<TopicRow>) -> Model {
+    let facts = Facts { clock, ..facts() };
+    let mut model = Model::new(facts, appearance(), rows, Vec::new(), SCREEN);
+    set_status(
+        &mut model,
+        Status {
+            clock,
+            ..status(State::Playing, 1_000, Pace::At(Speed::NORMAL))
+        },
+    );
+    model
+}
+
+#[test]
+fn the_clock_is_turned_on_and_off_at_the_rate_that_it_had() {
+    let mut model = clocked(ClockMode::Off, rows());
+    assert!(is_shown(&model, "/clock: off (c)"));
+    for (keys, expected, says, shows) in [
+        (
+            "c",
+            "clock 40 Hz",
+            "/clock is published at 40 Hz",
+            "/clock: 40 Hz",
+        ),
+        (
+            "c",
+            "end clock",
+            "/clock is not published any more",
+            "/clock: off (c)",
+        ),
+    ] {
+        assert_eq!(effects_of(&mut model, keys), expected);
+        assert_eq!(last_log_line(&model), says);
+        assert!(is_shown(&model, shows), "{shows}");
+    }
+    for (typed, expected, shows) in [
+        ("100", "clock 100 Hz", "/clock: 100 Hz"),
+        ("29.97 Hz", "clock 29.97 Hz", "/clock: 29.97 Hz"),
+        ("off", "end clock", "/clock: off"),
+        ("", "", "/clock: off"),
+    ] {
+        press(&mut model, "C");
+        type_text(&mut model, typed);
+        assert_eq!(effects_of(&mut model, "enter"), expected, "{typed}");
+        assert!(is_shown(&model, shows), "{typed}");
+    }
+    // The rate that was typed last.
+    assert_eq!(effects_of(&mut model, "c"), "clock 29.97 Hz");
+    press(&mut model, "C");
+    for wrong in ["fast", "-1", "1e9"] {
+        type_text(&mut model, wrong);
+        assert_eq!(effects_of(&mut model, "enter"), "", "{wrong}");
+        assert!(is_shown(&model, "the rate of /clock is 0.001 to 100000 Hz"));
+        press(&mut model, "ctrl+u");
+    }
+}
+
+/// The player could not publish it: the screen shows what is true.
+#[test]
+fn the_clock_of_the_player_replaces_the_one_that_was_asked_for() {
+    let mut model = clocked(ClockMode::Off, rows());
+    press(&mut model, "c");
+    let told = |clock, skip_empty| Status {
+        clock,
+        skip_empty,
+        ..status(State::Playing, 1_000, Pace::At(Speed::NORMAL))
+    };
+    model.adopt_settings(&told(ClockMode::Off, Some(Duration::from_secs(3))));
+    assert!(is_shown(&model, "/clock: off (c)") && is_shown(&model, "skips gaps > 3s"));
+    let half = ClockMode::Every(Duration::from_secs(2));
+    model.adopt_settings(&told(half, None));
+    assert!(is_shown(&model, "/clock: 0.5 Hz") && !is_shown(&model, "skips gaps"));
+    let state = model.run_state().unwrap();
+    assert_eq!((state.clock, state.skip_empty), (half, None));
+}
+
+#[test]
+fn a_clock_that_cannot_be_changed_says_why() {
+    let recorded = |name: &str, left_out: Option<&str>| {
+        let mut all = rows();
+        all[0].name = name.to_owned();
+        all[0].left_out = left_out.map(str::to_owned);
+        all
+    };
+    let refused = "the recorded /clock is a topic of this run, and a second one would contradict it; \
+                   hint: --clock publishes one instead of it";
+    let with_messages = "the clock is sent with messages, which is decided at the start";
+    let by_message = ClockMode::WithMessages(None);
+    for (clock, rows, shows, says) in [
+        (
+            ClockMode::Off,
+            recorded("/clock", None),
+            "/clock: recorded",
+            refused,
+        ),
+        (by_message, rows(), "/clock: by message", with_messages),
+    ] {
+        let mut model = clocked(clock, rows);
+        for key in ["c", "C"] {
+            assert_eq!(effects_of(&mut model, key), "");
+            assert!(last_log_line(&model).starts_with(says), "{says}");
+            assert!(
+                is_shown(&model, shows) && !is_shown(&model, "/clock in Hz"),
+                "{shows}"
+            );
+        }
+    }
+    // A muted one is still declared, so it stays the only one.
+    let mut muted = recorded("/clock", None);
+    muted[0].is_muted = true;
+    let mut model = clocked(ClockMode::Off, muted);
+    assert!(is_shown(&model, "/clock: off") && !is_shown(&model, "off (c)"));
+    assert_eq!(effects_of(&mut model, "c"), "");
+    let mut model = clocked(ClockMode::Off, recorded("/clock", Some("not selected")));
+    assert_eq!(effects_of(&mut model, "c"), "clock 40 Hz");
+}
+
+#[test]
+fn the_clock_and_the_gaps_of_a_player_elsewhere_are_shown_and_not_changed() {
+    let facts = Facts {
+        is_elsewhere: true,
+        clock: ClockMode::Off,
+        ..facts()
+    };
+    let mut model = Model::new(facts, appearance(), rows(), Vec::new(), SCREEN);
+    set_state(&mut model, State::Playing, 1_000);
+    model.adopt_settings(&Status {
+        clock: ClockMode::Off,
+        ..status(State::Playing, 1_000, Pace::At(Speed::NORMAL))
+    });
+    for (told, shows) in [
+        ("", "/clock: off"),
+        ("100 Hz", "/clock: 100 Hz"),
+        ("", "/clock: off"),
+    ] {
+        model.handle(Event::ClockServed(told.to_owned()), stamp(0));
+        assert!(
+            is_shown(&model, shows) && !is_shown(&model, "off (c)"),
+            "{shows}"
+        );
+    }
+    let clock = "the clock of a player elsewhere cannot be changed from here";
+    let gaps = "whether a player elsewhere skips gaps cannot be changed from here";
+    for (key, says) in [("c", clock), ("C", clock), ("s", gaps)] {
+        assert_eq!(effects_of(&mut model, key), "");
+        assert!(last_log_line(&model).starts_with(says), "{key}");
+    }
+}
+
+#[test]
+fn gaps_are_skipped_by_a_key_as_long_as_the_flag_says() {
+    let facts = Facts {
+        skip_empty: Some(Duration::from_millis(500)),
+        ..facts()
+    };
+    let mut model = Model::new(facts, appearance(), rows(), Vec::new(), SCREEN);
+    set_state(&mut model, State::Playing, 1_000);
+    assert!(is_shown(&model, "skips gaps > 0.5s"));
+    for (effect, says, is_on) in [
+        ("skip nothing", "gaps are played", false),
+        ("skip 0.5s", "gaps longer than 0.5s are skipped", true),
+    ] {
+        assert_eq!(effects_of(&mut model, "s"), effect);
+        assert_eq!(last_log_line(&model), says);
+        assert_eq!(is_shown(&model, "skips gaps"), is_on);
+        assert_eq!(model.run_state().unwrap().skip_empty.is_some(), is_on);
+    }
 }
 
 #[test]

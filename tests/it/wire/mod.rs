@@ -4,6 +4,7 @@
 pub(crate) mod attached;
 pub(crate) mod bulk;
 pub(crate) mod clock;
+pub(crate) mod clock_live;
 #[cfg(feature = "cli")]
 pub(crate) mod clock_server;
 pub(crate) mod closed_links;

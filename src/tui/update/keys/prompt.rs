@@ -71,8 +71,11 @@ impl Model {
                 self.cut(range, text);
                 Ok(())
             }
-            PromptKind::GoTo | PromptKind::Rate if text.is_empty() => Ok(()),
+            PromptKind::GoTo | PromptKind::Rate | PromptKind::ClockRate if text.is_empty() => {
+                Ok(())
+            }
             PromptKind::Rate => self.set_typed_rate(&text),
+            PromptKind::ClockRate => self.set_typed_clock_rate(&text, stamp),
             PromptKind::GoTo => self.parse_target(&text).map(|to| self.seek(to, stamp)),
         };
         if let Layer::Prompt(prompt) = &mut self.layer {

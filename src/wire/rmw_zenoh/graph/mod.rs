@@ -223,6 +223,29 @@ impl Graph {
         tables.ours.push(ours);
     }
 
+    /// This session publishes the clock, too; `wake` is called for each new subscriber. Returns events about endpoints
+    /// that are there already.
+    pub(crate) fn publish_clock(&self, ours: Ours, wake: Wake) -> Vec<WireEvent> {
+        let mut tables = self.tables();
+        tables.serves_clock = true;
+        tables.wakes.push((CLOCK.to_owned(), wake));
+        tables.ours.push(ours);
+        let of_clock = |token: &&Token| token.endpoint.as_ref().is_some_and(|it| it.name == CLOCK);
+        let tokens = tables.tokens.iter();
+        let events = tokens
+            .filter(|(_, token)| of_clock(token))
+            .flat_map(|(key, token)| tables.about_endpoint(key, token, true));
+        events.collect()
+    }
+
+    /// This session no longer publishes the clock.
+    pub(crate) fn retire_clock(&self) {
+        let mut tables = self.tables();
+        tables.serves_clock = false;
+        tables.wakes.retain(|(topic, _)| topic != CLOCK);
+        tables.ours.retain(|ours| ours.name != CLOCK);
+    }
+
     /// This session no longer publishes any topic.
     pub(crate) fn retire(&self) {
         let mut tables = self.tables();

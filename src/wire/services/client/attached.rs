@@ -150,6 +150,14 @@ impl<'a> Attached<'a> {
                 return Err(RequestError::Refused(reason));
             }
             Command::Query => {}
+            Command::ServeClock(_) | Command::EndClock => {
+                let reason = "its clock cannot be changed from here".to_owned();
+                return Err(RequestError::Refused(reason));
+            }
+            Command::SkipEmpty(_) => {
+                let reason = "whether it skips gaps cannot be changed from here".to_owned();
+                return Err(RequestError::Refused(reason));
+            }
             Command::SetPace(Pace::Follow) => {
                 let reason = "a player cannot be made to follow a clock".to_owned();
                 return Err(RequestError::Refused(reason));

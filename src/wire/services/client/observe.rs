@@ -25,6 +25,8 @@ const ASK_EVERY: StdDuration = StdDuration::from_millis(100);
 pub enum News {
     /// The number of subscribers by topic, and of `/clock`; `None` where it is not known.
     Subscribers(Vec<Option<usize>>, Option<usize>),
+    /// How `/clock` is served, such as `40 Hz`; empty if it is not.
+    Clock(String),
     /// The clock that the player follows.
     Followed {
         /// Its name, such as `/clock of /simulator`.
@@ -116,6 +118,10 @@ impl Attached<'_> {
             tell(News::Subscribers(subscribers.0.clone(), subscribers.1));
             before.subscribers = Some(subscribers);
         }
+        if before.clock.as_ref() != Some(&progress.clock) {
+            tell(News::Clock(progress.clock.clone()));
+            before.clock = Some(progress.clock);
+        }
         if before.marks_revision != Some(progress.marks_revision) {
             let marks = match self.client.marks() {
                 // It has none: a clock without a recording.
@@ -161,6 +167,7 @@ type Counted = (Vec<Option<usize>>, Option<usize>);
 #[derive(Default)]
 struct Before {
     subscribers: Option<Counted>,
+    clock: Option<String>,
     marks_revision: Option<u64>,
     silent_since: Option<Time<Steady>>,
     followed: (String, bool),

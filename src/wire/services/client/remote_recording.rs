@@ -13,7 +13,7 @@ use crate::wire::services::messages::timeline::{Timeline, TimelineTopic};
 pub struct RemoteRecording {
     /// The recording, as a user would call it; empty if the player has none.
     pub name: String,
-    /// How `/clock` is served, such as `40 Hz`; empty if it is not.
+    /// How `/clock` was served when the player was asked, such as `40 Hz`; empty if it is not.
     pub clock: String,
     /// Added to log time to get the time of the clock.
     pub clock_shift: Duration,

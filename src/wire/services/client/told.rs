@@ -1,7 +1,7 @@
 //! [`Known`]: the status of a player elsewhere, from what it has told.
 
 use super::player_view::PlayerView;
-use crate::player::{Pace, PlayedRange, State, Status};
+use crate::player::{ClockMode, Pace, PlayedRange, State, Status};
 use crate::time::{Duration, Motion, Ros, Segment, Speed, Steady, Time, TimeRange};
 use crate::wire::services::messages::bagplay::PlayerStatus;
 
@@ -105,6 +105,8 @@ pub(super) fn told(
             damaged: view.damaged,
             laps: view.laps,
             seeks: 0,
+            clock: ClockMode::Off,
+            skip_empty: None,
         },
         recording: range(view.recording),
     })

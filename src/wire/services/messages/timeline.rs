@@ -31,7 +31,7 @@ service!(
     /// What changes during a run, in addition to the status.
     GetProgress,
     "bagplay_interfaces/srv/GetProgress",
-    "ec3329b41a9174410a3892c5905a2be6a7af32f746100a0d0fed1b2b40ba8726",
+    "815a2f45cf018fc7d2f1738c5d881a82876dff38a02d0ace096f13e9c74b0567",
     Empty => Progress
 );
 service!(
@@ -61,7 +61,7 @@ pub const MAX_SCHEMA_BYTES: usize = 1 << 16;
 /// How many bytes of definitions a [`Timeline`] has at most.
 pub const MAX_SCHEMA_BYTES_OF_ALL: usize = 1 << 22;
 
-/// What a player plays. It does not change during a run.
+/// What a player plays. Apart from the clock it does not change during a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// The name of the recording, for display; empty without a recording.
@@ -184,6 +184,8 @@ pub struct Progress {
     pub searched: u64,
     /// How many chunks have to be searched; 0 if playback does not wait.
     pub to_search: u64,
+    /// How `/clock` is served, such as `40 Hz`; empty if it is not.
+    pub clock: String,
     /// The number of nodes that follow `/clock`; −1 if it is not known.
     pub clock_subscribers: i32,
     /// Grows with each change of the marks.

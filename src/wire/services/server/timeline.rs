@@ -70,8 +70,6 @@ pub struct FoundText {
 pub struct ServedTimeline {
     /// The name of the recording, for display; empty without a recording.
     pub name: String,
-    /// How `/clock` is served, such as `40 Hz`; empty if it is not.
-    pub clock: String,
     /// Added to log time to get the time of the clock, which is the time in requests.
     pub shift: Duration,
     /// All topics of the recording, by id.
@@ -187,7 +185,7 @@ impl Server {
     fn timeline(&self) -> Timeline {
         Timeline {
             name: self.served.name.clone(),
-            clock: self.served.clock.clone(),
+            clock: self.clock(),
             clock_shift: Stamp::of(Time::ZERO.saturating_add(self.served.shift)),
             topics: describe_all(&self.served.topics),
         }
@@ -248,6 +246,13 @@ impl Server {
         found.max_by_key(order).unwrap_or_default()
     }
 
+    /// How `/clock` is served now; empty if it is not.
+    fn clock(&self) -> String {
+        let mode = self.transport.status().map(|status| status.clock);
+        let served = mode.filter(|mode| mode.is_served());
+        served.map_or_else(String::new, |mode| mode.to_string())
+    }
+
     fn progress(&self) -> Progress {
         let Self {
             transport, served, ..
@@ -273,6 +278,7 @@ impl Server {
             read_to: read_to.map_or_else(Stamp::default, |time| self.stamp(time)),
             searched: looking_up.map_or(0, |look_up| look_up.done as u64),
             to_search: looking_up.map_or(0, |look_up| look_up.of as u64),
+            clock: self.clock(),
             clock_subscribers: count(clock),
             marks_revision: served.source.marks_revision(),
             topics: topics.map(topic).collect(),
