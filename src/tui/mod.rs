@@ -29,7 +29,9 @@ pub use model::glyphs::Glyphs;
 pub use model::layers::LookupResult;
 pub use model::layout::Size;
 pub use model::log::{LogLine, Severity};
-pub use model::parts::{Appearance, CutRequest, Effect, Facts, Followed, Subscribers, TopicRow};
+pub use model::parts::{
+    Appearance, Awaited, CutRequest, Effect, Facts, Followed, Subscribers, TopicRow,
+};
 pub use model::theme::color_depth::ColorDepth;
 pub use model::theme::palette::Background;
 pub use model::theme::style::{Theme, ThemeName};

@@ -4,10 +4,13 @@ use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{Unreadable, When};
 use bagplay::marks::Mark;
 use bagplay::time::{Ros, Time, TimeRange};
-use bagplay::tui::{Appearance, Event, Facts, Followed, Model, Size, Subscribers, TopicRow};
+use bagplay::tui::{
+    Appearance, Awaited, Event, Facts, Followed, Model, Size, Subscribers, TopicRow,
+};
 use jiff::tz::TimeZone;
 
 use crate::app::supervise::Run;
+use crate::app::supervise::awaited::Waiting;
 use crate::app::supervise::followed::FollowedView;
 
 /// The present subscribers of each topic.
@@ -20,6 +23,14 @@ pub(crate) fn subscribers(run: &Run<'_>, bag: &Bag) -> Event {
 pub(crate) fn followed(run: &Run<'_>) -> Option<Event> {
     let FollowedView { topic, motion } = run.followed.as_ref()?.view();
     Some(Event::Followed(Followed { topic, motion }))
+}
+
+/// The topics without the subscribers that are waited for.
+pub(crate) fn awaited(waiting: Option<Waiting>) -> Event {
+    Event::Awaited(waiting.map(|Waiting { topics, left }| Awaited {
+        topics: topics.into_iter().map(|topic| topic.id).collect(),
+        left,
+    }))
 }
 
 /// The model before any event.

@@ -20,6 +20,8 @@ use super::saved::resume;
 use crate::app::network::mark_book::{MarkBook, MarkChange};
 use crate::app::supervise::{Ended, Run, Supervisor};
 
+const SECOND: i64 = 1_000_000_000;
+
 /// A run, its supervisor, and its marks.
 pub(crate) struct LocalRun<'a, O> {
     run: &'a Run<'a>,
@@ -29,6 +31,8 @@ pub(crate) struct LocalRun<'a, O> {
     supervisor: Supervisor<'a>,
     marks: &'a MarkBook,
     cutting: Cutting,
+    /// When the time that is left for awaited subscribers is shown next.
+    counts_down_at: Time<Steady>,
 }
 
 impl<'a, O> LocalRun<'a, O> {
@@ -47,6 +51,7 @@ impl<'a, O> LocalRun<'a, O> {
             supervisor: Supervisor::new(run),
             marks,
             cutting: Cutting::default(),
+            counts_down_at: Time::MIN,
         }
     }
 
@@ -93,14 +98,18 @@ impl<O> Host for LocalRun<'_, O> {
     fn first_events(&self) -> Vec<Event> {
         let subscribers = bar_model::subscribers(self.run, self.bag);
         let followed = bar_model::followed(self.run);
-        std::iter::once(subscribers).chain(followed).collect()
+        let awaited = bar_model::awaited(self.supervisor.waiting());
+        [subscribers, awaited].into_iter().chain(followed).collect()
     }
 
     fn take(&mut self, happened: &[WireEvent]) -> Vec<Event> {
         self.supervisor.take(happened);
         let joins = happened.iter().filter_map(joined);
         joins
-            .chain([bar_model::subscribers(self.run, self.bag)])
+            .chain([
+                bar_model::subscribers(self.run, self.bag),
+                bar_model::awaited(self.supervisor.waiting()),
+            ])
             .collect()
     }
 
@@ -109,12 +118,25 @@ impl<O> Host for LocalRun<'_, O> {
     }
 
     fn deadline(&self) -> Option<Time<Steady>> {
-        self.supervisor.deadline()
+        let waiting = self.supervisor.waiting();
+        let counts_down = waiting.map(|_| self.counts_down_at);
+        let deadlines = [self.supervisor.deadline(), counts_down];
+        deadlines.into_iter().flatten().min()
     }
 
     fn look(&mut self) -> Vec<Event> {
         self.supervisor.look();
-        bar_model::followed(self.run).into_iter().collect()
+        let waiting = self.supervisor.waiting();
+        if let Some(waiting) = &waiting {
+            // When the next whole second is left.
+            let nanos = waiting.left.as_nanos() % SECOND;
+            let until =
+                bagplay::time::Duration::from_nanos(if nanos == 0 { SECOND } else { nanos });
+            self.counts_down_at = self.run.transport.now().saturating_add(until);
+        }
+        let awaited = bar_model::awaited(waiting);
+        let followed = bar_model::followed(self.run);
+        followed.into_iter().chain([awaited]).collect()
     }
 
     fn add_mark(&mut self, mark: Mark) {

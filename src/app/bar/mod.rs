@@ -87,8 +87,7 @@ impl Setup {
 /// Decides whether the bar is shown, and how: it is shown on request, or on a terminal outside of CI.
 pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup>, Failure> {
     let ScreenArgs { tui, no_tui, ascii } = args.screen;
-    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-    if no_tui || args.ros.disable_keyboard_controls || (is_ci && !tui) {
+    if no_tui || args.ros.disable_keyboard_controls || (log::is_ci() && !tui) {
         return Ok(None);
     }
     if !tui::has_usable_terminal() {

@@ -68,7 +68,8 @@ pub(crate) fn watch<O>(
                 under_test.time_is_up = never();
             }
             recv(draws) -> _ => {
-                progress.draw(run.followed.as_ref().map(Followed::view));
+                let followed = run.followed.as_ref().map(Followed::view);
+                progress.draw(followed, supervisor.waiting());
                 supervisor.look();
             }
         }

@@ -1,4 +1,5 @@
-//! Progress without the transport bar: one line that is updated on a terminal, otherwise a line every ten seconds.
+//! Progress without the transport bar: one line that is updated on a terminal, otherwise, and in CI, a line every ten
+//! seconds.
 
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use bagplay::time::{Ros, Steady, Time};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::app::log::LogTarget;
+use crate::app::supervise::awaited::Waiting;
 use crate::app::supervise::followed::FollowedView;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -62,16 +64,19 @@ impl Progress {
         }
     }
 
-    /// Shows the state of playback and of the clock that is followed.
-    pub(crate) fn draw(&mut self, followed: Option<FollowedView>) {
+    /// Shows the state of playback, of the clock that is followed, and the subscribers that are waited for.
+    pub(crate) fn draw(&mut self, followed: Option<FollowedView>, waiting: Option<Waiting>) {
         let Some(status) = self.transport.status() else {
             return;
         };
         let at = self.transport.now();
-        let shown = match &self.subject {
+        let mut shown = match &self.subject {
             Subject::Recording(reach) => Shown::new(&status, at, reach.looking_up(), followed),
             Subject::Clock(source, start) => Shown::clock(&status, at, source, *start),
         };
+        if let Some(waiting) = waiting {
+            shown.text = format!("{}  {}", subscribers_missing(&waiting), shown.text);
+        }
         match &self.bar {
             Some(bar) => {
                 bar.set_prefix(shown.state);
@@ -187,6 +192,25 @@ fn followed_clock(followed: Option<FollowedView>) -> String {
     }
 }
 
+/// The topics without the subscribers that are waited for, and the time that is left:
+/// `18 s left for subscribers of /scan, /imu`.
+fn subscribers_missing(waiting: &Waiting) -> String {
+    const NAMED: usize = 5;
+    let names = waiting.topics.iter().take(NAMED);
+    let names: Vec<&str> = names.map(|topic| topic.name.as_str()).collect();
+    let more = waiting.topics.len().saturating_sub(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let seconds = waiting.left.as_secs_f64().ceil();
+    format!(
+        "{seconds} s left for subscribers of {}{more}",
+        names.join(", ")
+    )
+}
+
 fn state_word(state: State) -> &'static str {
     match state {
         State::Playing => "playing",
@@ -201,11 +225,38 @@ fn state_word(state: State) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use bagplay::bag::TopicId;
+    use bagplay::cli::Chosen;
     use bagplay::output::Null;
     use bagplay::player::{Command, Options, Player, Source, WhenDone};
-    use bagplay::time::{Speed, TimeRange};
+    use bagplay::time::{Duration, Speed, TimeRange};
 
     use super::*;
+
+    #[test]
+    fn missing_subscribers_are_named_with_the_time_that_is_left() {
+        let waiting = |count: u32, millis| Waiting {
+            topics: (0..count)
+                .map(|id| Chosen {
+                    id: TopicId(id),
+                    name: format!("/t{id}"),
+                    qos: None,
+                })
+                .collect(),
+            left: Duration::from_millis(millis),
+        };
+        for (count, millis, text) in [
+            (1, 17_001, "18 s left for subscribers of /t0"),
+            (2, 17_000, "17 s left for subscribers of /t0, /t1"),
+            (
+                7,
+                0,
+                "0 s left for subscribers of /t0, /t1, /t2, /t3, /t4 and 2 more",
+            ),
+        ] {
+            assert_eq!(subscribers_missing(&waiting(count, millis)), text);
+        }
+    }
 
     #[test]
     fn a_clock_shows_its_time_and_how_far_that_is_from_its_start() {

@@ -10,7 +10,7 @@ pub(crate) struct Awaited {
     topics: Vec<Chosen>,
     timeout: Duration,
     /// The topics without a subscriber at the last check.
-    missing: Vec<String>,
+    missing: Vec<Chosen>,
     state: State,
 }
 
@@ -24,6 +24,13 @@ enum State {
     Interrupted { deadline: Time<Steady> },
     /// The time-out has expired: nothing is awaited any more.
     GivenUp,
+}
+
+/// Topics without a subscriber that is waited for, and how long it is still waited for.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) topics: Vec<Chosen>,
+    pub(crate) left: Duration,
 }
 
 /// What has to be done.
@@ -40,7 +47,7 @@ impl Awaited {
     pub(crate) fn new(topics: Vec<Chosen>, timeout: Duration, now: Time<Steady>) -> Self {
         let deadline = now.saturating_add(timeout);
         Self {
-            missing: topics.iter().map(|topic| topic.name.clone()).collect(),
+            missing: topics.clone(),
             state: if topics.is_empty() {
                 State::Complete
             } else {
@@ -53,7 +60,17 @@ impl Awaited {
 
     /// The topics without a subscriber; empty if there are none.
     pub(crate) fn missing(&self) -> String {
-        self.missing.join(", ")
+        let names = self.missing.iter().map(|topic| topic.name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What is missing at an instant; `None` if nothing is awaited.
+    pub(crate) fn waiting(&self, now: Time<Steady>) -> Option<Waiting> {
+        let left = self.deadline()?.saturating_since(now);
+        Some(Waiting {
+            topics: self.missing.clone(),
+            left: left.max(Duration::ZERO),
+        })
     }
 
     /// When [`Awaited::is_late`] may become true.
@@ -73,7 +90,7 @@ impl Awaited {
         has_subscriber: impl Fn(TopicId) -> bool,
     ) -> Option<Change> {
         let missing = self.topics.iter().filter(|topic| !has_subscriber(topic.id));
-        self.missing = missing.map(|topic| topic.name.clone()).collect();
+        self.missing = missing.cloned().collect();
         let deadline = now.saturating_add(self.timeout);
         match (&self.state, self.missing.is_empty()) {
             (State::GivenUp, _) | (State::Complete, true) | (State::Starting { .. }, false) => None,
@@ -129,8 +146,16 @@ mod tests {
         let only_a = |topic| topic == TopicId(1);
         assert_eq!(awaited.check(at(1), true, only_a), None);
         assert_eq!(awaited.missing(), "/b");
+        let waiting = awaited.waiting(at(12)).unwrap();
+        assert_eq!(
+            (waiting.topics.len(), waiting.left),
+            (1, Duration::from_secs(18))
+        );
+        assert_eq!(waiting.topics[0].id, TopicId(2));
+        assert_eq!(awaited.waiting(at(31)).unwrap().left, Duration::ZERO);
         assert_eq!(awaited.check(at(2), true, all), Some(Change::Complete));
         assert_eq!(awaited.check(at(3), false, all), None);
+        assert!(awaited.waiting(at(3)).is_none());
         let gone = Some(Change::Missing("/b".into()));
         assert_eq!(awaited.check(at(50), false, only_a), gone);
         assert!(!awaited.is_late(at(79)));

@@ -21,7 +21,7 @@ use crossbeam_channel::Receiver;
 
 use super::log::LogTarget;
 use super::network::Network;
-use awaited::{Awaited, Change};
+use awaited::{Awaited, Change, Waiting};
 use followed::Followed;
 use other_publishers::OtherPublishers;
 use resubscribers::{Resubscribers, Return};
@@ -193,6 +193,12 @@ impl<'a> Supervisor<'a> {
                 self.end(Ended::failed(Exit::Failed));
             }
         }
+    }
+
+    /// The topics that have no subscriber yet, or too few, and how long the run waits for them; `None` if it does not
+    /// wait.
+    pub(crate) fn waiting(&self) -> Option<Waiting> {
+        self.awaited.waiting(self.run.transport.now())
     }
 
     /// Playback is held while an awaited subscriber is missing.

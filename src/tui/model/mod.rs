@@ -29,7 +29,8 @@ use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
 use parts::{
-    Appearance, Drag, Effect, Facts, Followed, Settings, Subscribers, Target, TopicRow, Undo,
+    Appearance, Awaited, Drag, Effect, Facts, Followed, Settings, Subscribers, Target, TopicRow,
+    Undo,
 };
 use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
@@ -55,6 +56,8 @@ pub struct Model {
     pub(super) counts: Vec<TopicCounts>,
     pub(super) meters: Meters,
     pub(super) subscribers: Subscribers,
+    /// The subscribers that are waited for, if there are some.
+    pub(super) awaited: Option<Awaited>,
     /// The clock that playback follows, if it follows one.
     pub(super) followed: Option<Followed>,
     /// A player in another process does not answer.
@@ -123,6 +126,7 @@ impl Model {
             counts: Vec::new(),
             meters: Meters::default(),
             subscribers: Subscribers::default(),
+            awaited: None,
             followed: None,
             is_silent: false,
             rows,
@@ -394,6 +398,12 @@ impl Model {
         };
         self.holes_of(id, TimeRange::between(here, here))
             .any(is_within)
+    }
+
+    /// Whether a subscriber of a topic is waited for.
+    pub(super) fn is_awaited(&self, id: TopicId) -> bool {
+        let awaited = self.awaited.as_ref();
+        awaited.is_some_and(|awaited| awaited.topics.contains(&id))
     }
 
     pub(super) fn topic(&self, id: TopicId) -> Option<&Topic> {

@@ -65,6 +65,15 @@ pub struct Subscribers {
     pub clock: Option<usize>,
 }
 
+/// Subscribers that are waited for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Awaited {
+    /// The topics that have none yet, or too few.
+    pub topics: Vec<TopicId>,
+    /// How long they are still waited for: then the run ends.
+    pub left: Duration,
+}
+
 /// The clock that playback follows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Followed {

@@ -20,7 +20,7 @@ use crate::tui::model::found::FoundMessages;
 use crate::tui::model::layers::{Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
-use crate::tui::model::parts::{Effect, Followed, Subscribers};
+use crate::tui::model::parts::{Awaited, Effect, Followed, Subscribers};
 use crate::tui::model::timeline::holes::Holes;
 use crate::tui::model::timeline::lane::Lane;
 use crate::tui::model::watch::WatchedValues;
@@ -44,6 +44,8 @@ pub enum Event {
     Log(LogLine),
     /// The subscribers have changed.
     Subscribers(Subscribers),
+    /// The subscribers that are waited for.
+    Awaited(Option<Awaited>),
     /// What the clock does that playback follows.
     Followed(Followed),
     /// How a player elsewhere serves `/clock`, in its words; empty if it does not.
@@ -83,6 +85,7 @@ impl Model {
             }
             Event::Log(line) => self.log.push(line),
             Event::Subscribers(subscribers) => self.subscribers = subscribers,
+            Event::Awaited(awaited) => self.awaited = awaited,
             Event::Followed(followed) => self.followed = Some(followed),
             Event::ClockServed(told) => {
                 self.settings.told = Some(told).filter(|told| !told.is_empty());

@@ -138,6 +138,11 @@ fn state_parts(model: &Model) -> Vec<Part> {
     let short = if words.len() > 13 { first } else { &words };
     let mut parts =
         vec![Part::new(0, format!("{glyph} {words}"), style).or_short(format!("{glyph} {short}"))];
+    if let Some(awaited) = &model.awaited {
+        let left = format!("{} s left", awaited.left.as_secs_f64().ceil());
+        parts.push(Part::new(2, left, theme.warning));
+        parts.push(Part::new(6, words::awaited(model, awaited), theme.warning));
+    }
     if let Some(pace) = model.status.map(|_| model.pace()) {
         let style = if pace == Pace::At(Speed::NORMAL) {
             Style::new()

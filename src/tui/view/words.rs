@@ -8,7 +8,7 @@ use crate::bag::LookUp;
 use crate::player::{Gate, LeadMotion, Pace, State};
 use crate::time::{Duration, Speed};
 use crate::tui::model::Model;
-use crate::tui::model::parts::Followed;
+use crate::tui::model::parts::{Awaited, Followed};
 use crate::tui::model::theme::style::Theme;
 use crate::tui::watch::pin::{Pin, WatchedField};
 use crate::tui::watch::series::{Series, WatchedValue};
@@ -74,6 +74,22 @@ fn gated(model: &Model) -> String {
         "WAITING FOR AN ANSWER".into()
     } else {
         "WAITING".into()
+    }
+}
+
+/// The topics whose subscribers are waited for.
+pub(super) fn awaited(model: &Model, awaited: &Awaited) -> String {
+    const NAMED: usize = 3;
+    let rows = model.rows.iter();
+    let rows = rows.filter(|row| awaited.topics.contains(&row.id));
+    let mut names: Vec<&str> = rows.map(|row| row.name.as_str()).collect();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let names = names.join(", ");
+    if more > 0 {
+        format!("for {names} and {more} more")
+    } else {
+        format!("for {names}")
     }
 }
 

@@ -6,6 +6,7 @@ use crate::pty::terminal_session::{
     BACKSPACE, DARK_BACKGROUND, ENTER, ESC, Frame, NO_BACKGROUND, TerminalCommand, demo, has, play,
     play_bag, play_demo, until,
 };
+use crate::support::network;
 
 const ALTERNATE: &[u8] = b"\x1b[?1049h";
 
@@ -59,6 +60,73 @@ fn tui_shows_the_bar_in_ci_and_warns_if_there_is_no_terminal() {
     // An empty value counts as unset.
     let session = play_demo(&[]).env("CI", "").run();
     session.wait_text("PLAYING");
+    session.quit();
+}
+
+/// In CI, a line every ten seconds, though there is a terminal; nothing with `-q`.
+#[test]
+fn in_ci_progress_is_lines_that_nothing_overwrites() {
+    let waits = ["--wait-for-subscribers", "/imu", "/odom"];
+    let run = |args: &[&str], ci| play_demo(args).env("CI", ci).run();
+    let playing = run(&["--loop"], "true");
+    let waiting = run(&waits, "1");
+    let none = run(&["--loop", "--progress-bar-update-rate", "0"], "true");
+    let quiet = run(&["--loop", "-q"], "true");
+    let drawn = run(&["--loop", "--no-tui"], "");
+    playing.wait_for("a line of progress", |frame| frame.has("playing ×1 00:"));
+    let frame = waiting.wait_for("what is waited for", |frame| frame.has("waiting ×1 "));
+    assert!(
+        frame.has(" s left for subscribers of /odom, /imu  00:00.0 / 00:29.9"),
+        "{frame}"
+    );
+    assert!(
+        has(&drawn.bytes(), b"\x1b["),
+        "where it is no CI job, it is redrawn"
+    );
+    for session in [&playing, &waiting, &none, &quiet] {
+        assert!(!has(&session.bytes(), b"\x1b["), "{}", session.frame());
+    }
+    assert!(!none.text().contains("playing"), "{}", none.frame());
+    assert_eq!(quiet.text().trim(), "");
+}
+
+/// With plain keys a subscriber is one by its route alone.
+#[test]
+fn the_bar_counts_down_while_it_waits_for_subscribers() {
+    let args = [
+        "--wire",
+        "zenoh",
+        "--wait-for-subscribers",
+        "/imu",
+        "/odom",
+        "--wait-timeout",
+        "60",
+    ];
+    let session = play_demo(&args).run();
+    let frame = session.wait_text("WAITING FOR SUBSCRIBERS");
+    let left = |frame: &Frame| {
+        let words = frame.row(" s left").to_owned();
+        let before = words.split(" s left").next().unwrap().to_owned();
+        let seconds = before.split_whitespace().last().unwrap();
+        seconds.parse::<u32>().unwrap()
+    };
+    assert!(
+        frame.has("for /imu, /odom") && frame.has("… /imu"),
+        "{frame}"
+    );
+    let first = left(&frame);
+    assert!(first > 40, "{frame}");
+    session.wait_for("a later second", |frame| {
+        frame.has(" s left") && left(frame) < first
+    });
+    let peer = session.peer();
+    let _imu = network::subscribe(&peer, "imu");
+    session.wait_for("one that is missing", |frame| {
+        frame.has("s left  for /odom") && !frame.has("… /imu")
+    });
+    let _odom = network::subscribe(&peer, "odom");
+    let frame = session.wait_text("PLAYING");
+    assert!(!frame.has(" s left"), "{frame}");
     session.quit();
 }
 

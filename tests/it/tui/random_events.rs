@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use bagplay::bag::TopicId;
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{ClockMode, Gate, Gates, Pace, PlayedRange, State, Status};
-use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
+use bagplay::time::{AtEnd, Duration, Segment, Speed, TimeRange};
 use bagplay::tui::{
-    BINDINGS, Event, Facts, FoundMessage, FoundMessages, Gesture, Key, Keys, LogLine, LookupResult,
-    Model, Mouse, Pin, Series, Severity, Size, Subscribers, WatchedField, WatchedValue,
-    WatchedValues, draw,
+    Awaited, BINDINGS, Event, Facts, FoundMessage, FoundMessages, Gesture, Key, Keys, LogLine,
+    LookupResult, Model, Mouse, Pin, Series, Severity, Size, Subscribers, WatchedField,
+    WatchedValue, WatchedValues, draw,
 };
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -237,6 +237,13 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => (severity, text).prop_map(|(severity, text)| Event::Log(LogLine { at: stamp(0), severity, text })),
         1 => prop::collection::vec(prop::option::of(0..9_usize), 0..20)
             .prop_map(|topics| Event::Subscribers(Subscribers { topics, clock: None })),
+        1 => (prop::collection::vec(0..20_u32, 0..8), -10..100_000_i64).prop_map(|(topics, left)| {
+            Event::Awaited(Some(Awaited {
+                topics: topics.into_iter().map(TopicId).collect(),
+                left: Duration::from_millis(left),
+            }))
+        }),
+        1 => "[a-z0-9 ]{0,9}".prop_map(Event::ClockServed),
         1 => (any_millis(), any_millis(), 0..500_usize)
             .prop_map(|(a, b, parts)| Event::Lane(lane(TimeRange::between(at(a), at(b)), parts.max(1)))),
         1 => (0..500_usize).prop_map(|parts| Event::Lane(lane(recording(), parts.max(1)))),

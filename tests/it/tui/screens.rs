@@ -8,7 +8,7 @@ use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{ClockMode, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    Appearance, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LookupResult, Model,
+    Appearance, Awaited, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LookupResult, Model,
     PictureAt, PictureStyle, Size, Subscribers, Theme, ThemeName, TimeFormat,
 };
 use insta::assert_snapshot;
@@ -106,6 +106,15 @@ fn states(appearance: &bagplay::tui::Appearance) -> Vec<(&'static str, Model)> {
             "waiting for subscribers",
             with_status(gated(Gate::Subscribers)),
         ),
+        ("waiting for two subscribers", {
+            let mut model = with_status(gated(Gate::Subscribers));
+            let awaited = Awaited {
+                topics: vec![TopicId(1), TopicId(3)],
+                left: Duration::from_millis(17_001),
+            };
+            model.handle(Event::Awaited(Some(awaited)), stamp(0));
+            model
+        }),
         ("without a connection", with_status(gated(Gate::Path))),
         ("before the start", with_status(gated(Gate::Delay))),
         (

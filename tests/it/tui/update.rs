@@ -11,7 +11,7 @@ use bagplay::player::{
 };
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange, hertz};
 use bagplay::tui::{
-    Action, Appearance, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
+    Action, Appearance, Awaited, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
     FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedField, SavedPin,
     Size, TopicRow, WatchedValues,
 };
@@ -549,6 +549,60 @@ fn gaps_are_skipped_by_a_key_as_long_as_the_flag_says() {
         assert_eq!(is_shown(&model, "skips gaps"), is_on);
         assert_eq!(model.run_state().unwrap().skip_empty.is_some(), is_on);
     }
+}
+
+#[test]
+fn subscribers_that_are_waited_for_are_counted_down_and_their_topics_are_lit() {
+    let mut model = fresh(appearance());
+    let gated = Status {
+        gates: Gates::OPEN.close(Gate::Subscribers),
+        ..status(State::Gated, 0, Pace::At(Speed::NORMAL))
+    };
+    set_status(&mut model, gated);
+    let awaited = |topics: &[u32], millis| {
+        Event::Awaited(Some(Awaited {
+            topics: topics.iter().copied().map(TopicId).collect(),
+            left: Duration::from_millis(millis),
+        }))
+    };
+    let lit = |model: &Model| {
+        let (screen, _) = drawn(model, size(160, 40));
+        let warning = model_warning();
+        let rows = text(&screen);
+        let is_lit = |(y, _): &(usize, &String)| {
+            let y = u16::try_from(*y).unwrap();
+            y > 4 && screen[(1, y)].symbol() == "…" && screen[(3, y)].fg == warning
+        };
+        let lit = rows.iter().enumerate().filter(is_lit);
+        lit.map(|(_, row)| row.split_whitespace().nth(1).unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lit(&model), [""; 0]);
+    model.handle(awaited(&[0, 2], 17_001), stamp(0));
+    let names = [rows()[0].name.clone(), rows()[2].name.clone()];
+    let header = format!(
+        "WAITING FOR SUBSCRIBERS  18 s left  for {}",
+        names.join(", ")
+    );
+    let screen = picture(&model, size(160, 40));
+    assert!(screen.contains(&header), "{screen}");
+    assert_eq!(lit(&model).len(), 2);
+    model.handle(awaited(&[0, 1, 2, 3, 4], 3_000), stamp(0));
+    let screen = picture(&model, size(200, 40));
+    assert!(
+        screen.contains("3 s left  for ") && screen.contains(" and 2 more"),
+        "{screen}"
+    );
+    // On a narrow screen the time remains.
+    assert!(picture(&model, size(60, 10)).contains("3 s left"));
+    model.handle(Event::Awaited(None), stamp(0));
+    assert!(!picture(&model, size(160, 40)).contains(" s left"));
+    assert_eq!(lit(&model), [""; 0]);
+}
+
+/// The colour of warnings.
+fn model_warning() -> ratatui::style::Color {
+    appearance().theme.warning.fg.expect("a colour")
 }
 
 #[test]

@@ -106,8 +106,11 @@ fn draw_row(
         .topic_rate(row.id.index())
         .filter(|_| model.state() == State::Playing && row.left_out.is_none());
     let is_active = rate.is_some_and(|rate| rate.is_active);
+    let is_awaited = model.is_awaited(row.id);
     let (dot, dot_style) = if row.left_out.is_some() {
         (glyphs.left_out, theme.dim)
+    } else if is_awaited {
+        (glyphs.waiting, theme.warning)
     } else if row.is_muted {
         (glyphs.muted, theme.dim)
     } else if model.is_in_hole(row.id) {
@@ -123,7 +126,13 @@ fn draw_row(
         fixed_note(model, row)
     };
     let is_off = row.left_out.is_some() || row.is_muted;
-    let style = if is_off { theme.dim } else { Style::new() };
+    let style = if is_off {
+        theme.dim
+    } else if is_awaited {
+        theme.warning
+    } else {
+        Style::new()
+    };
     let style = if is_selected {
         style.patch(theme.selected)
     } else {
