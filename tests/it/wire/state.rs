@@ -2,8 +2,8 @@
 
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::Null;
-use bagplay::player::{Command, Options, Pace, Player, Source, WhenDone};
-use bagplay::time::{Duration, Speed, Time};
+use bagplay::player::{ClockOptions, Command, Intent, Options, Pace, Player, Source, WhenDone};
+use bagplay::time::{Duration, Speed, Time, TimeRange};
 use bagplay::wire::{ClockMotion, ClockStateMessage, WireEvent};
 use crossbeam_channel::Receiver;
 use zenoh::Wait;
@@ -92,6 +92,63 @@ fn every_change_of_motion_is_published() {
     state(&samples, |it| it.motion == ClockMotion::Stopped);
     drop(topic);
     drop(out);
+}
+
+/// Twenty times as long as changes are collected before a state is published.
+const A_WHILE: Duration = Duration::from_millis(100);
+
+#[test]
+fn no_state_is_published_while_the_clock_is_turned_off() {
+    let (session, events, endpoint) = router(|_| ());
+    let recording = TimeRange::between(Time::from_secs(10), Time::from_secs(20));
+    let (out, _) = session.advertise(&[], None).unwrap();
+    let player = Player::new();
+    let transport = player.transport();
+    let topic = session.serve_state(&transport, Duration::ZERO).unwrap();
+    let listener = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&listener, KEY);
+    let token = token(
+        &listener,
+        "MS",
+        "/rosbag2_player/clock_state",
+        TYPE,
+        &type_hash(),
+    );
+    let _token = listener.liveliness().declare_token(token).wait().unwrap();
+    events.wait("listener", |event| {
+        matches!(event, WireEvent::SubscriberJoined { .. })
+    });
+    let period = Duration::from_millis(25);
+    let options = Options {
+        when_done: WhenDone::Stay,
+        intent: Intent::Pause,
+        clock: ClockOptions {
+            period: Some(period),
+            ..ClockOptions::default()
+        },
+        ..Options::new(recording)
+    };
+    let running = player.start(options, Source::empty(), Null).unwrap();
+    let at = |secs| Time::from_secs(secs);
+    state(&samples, |it| it.clock == at(10));
+    transport.ask(Command::EndClock).unwrap();
+    transport.ask(Command::Seek(at(12))).unwrap();
+    let since = transport.now();
+    while transport.now() < since + A_WHILE {
+        std::thread::yield_now();
+    }
+    transport.ask(Command::Seek(at(15))).unwrap();
+    transport.ask(Command::ServeClock(period)).unwrap();
+    let back = state(&samples, |it| {
+        assert_ne!(it.clock, at(12), "published while off");
+        it.clock == at(15)
+    });
+    assert_eq!(back.motion, ClockMotion::Held);
+    transport.send(Command::Stop).unwrap();
+    running.join().unwrap();
+    // The end is published in any case.
+    state(&samples, |it| it.motion == ClockMotion::Stopped);
+    drop((topic, out));
 }
 
 #[test]
