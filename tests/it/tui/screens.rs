@@ -8,8 +8,8 @@ use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{ClockMode, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    Appearance, Awaited, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LookupResult, Model,
-    PictureAt, PictureStyle, Size, Subscribers, Theme, ThemeName, TimeFormat,
+    Appearance, Awaited, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LookupResult,
+    Model, PictureAt, PictureStyle, Size, Subscribers, Theme, ThemeName, TimeFormat,
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
