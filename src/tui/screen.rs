@@ -18,6 +18,7 @@ use crate::bag::{Reach, TopicId};
 use crate::marks::Mark;
 use crate::player::{Outcome, Refusal, Short, Transport};
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
+use crate::tui::input::mouse::Gesture;
 use crate::tui::model::parts::{CutRequest, Effect};
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
@@ -118,8 +119,11 @@ impl Screen {
                 // The size may be the same again, but what was cut off meanwhile is lost.
                 self.terminal.invalidate();
             }
+            let is_move = matches!(&event, Event::Mouse(mouse) if mouse.gesture == Gesture::Move);
+            let hovered = self.model.hovered();
             self.model.handle(event, stamp);
-            self.is_stale = true;
+            // Most moves of the mouse change nothing that is shown.
+            self.is_stale |= !is_move || self.model.hovered() != hovered;
         }
         let mut requests = Vec::new();
         for effect in self.model.take_effects() {

@@ -261,6 +261,7 @@ pub const BINDINGS: &[Group] = &[
 /// The mouse gestures, for the help and the user guide; `update/pointer.rs` implements them.
 #[rustfmt::skip]
 pub const GESTURES: &[(&str, &str)] = &[
+    ("move", "on the bar or the lane: the time there"),
     ("click, drag", "on the bar or the lane: scrub"),
     ("wheel", "seek 1 s; in the table, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),

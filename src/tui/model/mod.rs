@@ -16,7 +16,7 @@ pub(super) mod timeline;
 pub(super) mod watch;
 
 use jiff::Timestamp;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
@@ -87,6 +87,8 @@ pub struct Model {
     pub(super) is_unbound_explained: bool,
     pub(super) last_seek: Option<Timestamp>,
     pub(super) drag: Option<Drag>,
+    /// Where the mouse was last, as far as that is shown.
+    pub(super) pointer: Option<Position>,
     pub(super) layer: Layer,
     pub(super) effects: Vec<Effect>,
 }
@@ -138,6 +140,7 @@ impl Model {
             is_unbound_explained: false,
             last_seek: None,
             drag: None,
+            pointer: None,
             layer: Layer::None,
             effects: Vec::new(),
         }

@@ -112,6 +112,13 @@ pub(crate) enum Drag {
     },
 }
 
+/// A place on an axis under the mouse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hover {
+    pub(crate) axis: Axis,
+    pub(crate) column: u16,
+}
+
 /// A part of the recording to write.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CutRequest {

@@ -105,6 +105,8 @@ impl Model {
     }
 
     fn handle_key(&mut self, key: Key, stamp: Timestamp) {
+        // A mouse that has left the terminal is not reported.
+        self.pointer = None;
         let action = self.appearance.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
             // Some actions also work in a prompt, by keys that do not edit text.

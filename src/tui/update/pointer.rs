@@ -10,8 +10,9 @@ use crate::tui::input::bindings::Action;
 use crate::tui::input::mouse::{Gesture, Mouse};
 use crate::tui::model::Model;
 use crate::tui::model::layers::Layer;
-use crate::tui::model::parts::Drag;
+use crate::tui::model::parts::{Drag, Hover};
 use crate::tui::model::timeline::axis::Axis;
+use crate::tui::terminal::mouse_reports::MouseReports;
 use crate::tui::view;
 
 /// How far one step of the wheel seeks.
@@ -19,6 +20,7 @@ const WHEEL: Duration = Duration::from_secs(1);
 
 impl Model {
     pub(crate) fn handle_mouse(&mut self, mouse: Mouse, stamp: Timestamp) {
+        self.pointer = Some(mouse.position());
         if self.is_silent && self.would_move_playback(mouse) {
             return self.log_info(NO_ANSWER, stamp);
         }
@@ -31,7 +33,7 @@ impl Model {
                 let to = axis.time(mouse.column);
                 self.drag = Some(Drag::Range { axis, from, to });
             }
-            (Gesture::Drag, None) => {}
+            (Gesture::Drag, None) | (Gesture::Move, _) => {}
             (Gesture::Release, drag) => {
                 self.drag = None;
                 if let Some(Drag::Range { axis, from, .. }) = drag {
@@ -53,17 +55,17 @@ impl Model {
     fn would_move_playback(&self, mouse: Mouse) -> bool {
         match mouse.gesture {
             Gesture::Press | Gesture::RangePress => {
-                !self.is_covered(mouse) && self.axis_at(mouse).is_some()
+                !self.is_covered(mouse) && self.axis_at(mouse.position()).is_some()
             }
             Gesture::Wheel(_) => !self.is_covered(mouse) && !is_in(self.layout().table, mouse),
-            Gesture::Drag | Gesture::Release => false,
+            Gesture::Drag | Gesture::Release | Gesture::Move => false,
         }
     }
 
     fn begin_drag_or_click(&mut self, mouse: Mouse, stamp: Timestamp) {
         if mouse.gesture == Gesture::Press {
             self.press_at(mouse, stamp);
-        } else if let Some(axis) = self.axis_at(mouse) {
+        } else if let Some(axis) = self.axis_at(mouse.position()) {
             let from = axis.time(mouse.column);
             let to = from;
             self.drag = Some(Drag::Range { axis, from, to });
@@ -71,7 +73,7 @@ impl Model {
     }
 
     fn press_at(&mut self, mouse: Mouse, stamp: Timestamp) {
-        if let Some(axis) = self.axis_at(mouse) {
+        if let Some(axis) = self.axis_at(mouse.position()) {
             self.drag = Some(Drag::Scrub(axis));
             self.seek(axis.time(mouse.column), stamp);
             return;
@@ -117,14 +119,40 @@ impl Model {
         }
     }
 
-    /// The axis under the mouse.
-    fn axis_at(&self, mouse: Mouse) -> Option<Axis> {
+    /// Which mouse events are of use: moves only where their time is shown.
+    pub(in crate::tui) fn mouse_reports(&self) -> MouseReports {
+        if self.shows_hover() {
+            MouseReports::Moves
+        } else {
+            MouseReports::Buttons
+        }
+    }
+
+    /// Whether there is a row for the time under the mouse, and nothing covers it.
+    fn shows_hover(&self) -> bool {
+        let has_row = self.layout().events.height > 0;
+        has_row && self.has_recording() && matches!(self.layer, Layer::None)
+    }
+
+    /// The place on an axis under the mouse, if its time is to be shown.
+    pub(in crate::tui) fn hovered(&self) -> Option<Hover> {
+        let place = self.pointer.filter(|_| self.shows_hover())?;
+        let axis = match self.drag {
+            Some(Drag::Scrub(axis) | Drag::Range { axis, .. }) => axis,
+            None => self.axis_at(place)?,
+        };
+        let column = axis.nearest_column(axis.time(place.x));
+        Some(Hover { axis, column })
+    }
+
+    /// The axis at a cell.
+    fn axis_at(&self, place: Position) -> Option<Axis> {
         let layout = self.layout();
-        if is_in(layout.overview, mouse) {
+        if layout.overview.contains(place) {
             Some(self.whole_axis(layout.overview))
         } else if [layout.lane, layout.bar, layout.events]
             .into_iter()
-            .any(|place| is_in(place, mouse))
+            .any(|area| area.contains(place))
         {
             Some(self.window_axis(layout.bar))
         } else {
@@ -134,5 +162,5 @@ impl Model {
 }
 
 fn is_in(place: Rect, mouse: Mouse) -> bool {
-    place.contains(Position::new(mouse.column, mouse.row))
+    place.contains(mouse.position())
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod footer;
 pub(super) mod header;
+pub(super) mod hover;
 pub(super) mod overlay;
 pub(super) mod table;
 pub(super) mod timeline;
@@ -48,6 +49,7 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
         header::draw(model, layout.header, out);
     }
     timeline::draw(model, &layout, out);
+    hover::draw(model, &layout, out);
     table::topics::draw(model, &layout, out);
     watch::pane::draw(model, layout.watch, out);
     log::draw(model, layout.log, out);

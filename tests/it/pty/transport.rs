@@ -153,6 +153,38 @@ fn the_mouse_scrubs_on_the_bar_and_on_the_lane_and_the_wheel_seeks() {
 }
 
 #[test]
+fn the_time_under_the_mouse_is_shown_while_it_is_on_the_bar() {
+    let (mut session, listener, _) = paused(&[]);
+    let bar = session.frame().bar();
+    assert_eq!(session.mouse_mode(), vt100::MouseProtocolMode::AnyMotion);
+    let shown = |column| {
+        let millis = clicked(column) / MILLI;
+        format!("+00:{:02}.{:03}", millis / 1000, millis % 1000)
+    };
+    // As many as a terminal reports of one movement, in one piece.
+    let moves = (2..=60).map(|column| format!("\x1b[<35;{};{}M", column + 1, bar + 1));
+    session.keys(&moves.collect::<String>());
+    session.wait_for("the time under the mouse", |frame| {
+        frame.rows[usize::from(bar) + 1].contains(&shown(60))
+    });
+    session.hover(60, bar + 9);
+    session.wait_for("nothing under the bar", |frame| {
+        !frame.rows[usize::from(bar) + 1].contains('+')
+    });
+    // It seeks nowhere. Where nothing is shown, moves are not reported.
+    assert_at(&session, &listener, 0);
+    session.keys("?");
+    session.wait_text("play or pause; at the end");
+    assert_eq!(session.mouse_mode(), vt100::MouseProtocolMode::ButtonMotion);
+    session.keys(ESC);
+    session.wait_text("PAUSED");
+    assert_eq!(session.mouse_mode(), vt100::MouseProtocolMode::AnyMotion);
+    session.keys("q");
+    session.wait_end();
+    session.assert_restored();
+}
+
+#[test]
 fn a_drag_across_the_bar_ends_at_its_last_position() {
     let (mut session, listener, _) = paused(&[]);
     let bar = session.frame().bar();

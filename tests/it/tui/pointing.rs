@@ -1,0 +1,94 @@
+//! What the mouse does beside seeking: the time under it, keys of the footer, column heads.
+
+use bagplay::player::State;
+use bagplay::tui::{Action, Event, Gesture, Model};
+use insta::assert_snapshot;
+
+use super::demo_model::*;
+
+/// Lane in rows 2 and 3, bar in 4, the row under it in 5, heads in 6, topics from 7 on; the bar's columns are 1 to 78.
+const WIDTH: u16 = 80;
+const HEIGHT: u16 = 24;
+const BAR: u16 = 4;
+
+/// Paused 12.184 s in, with marks at 9.5, 27 and 48.25 s and a hole from 20 to 26 s.
+fn paused() -> Model {
+    let mut model = with_events(appearance());
+    model.handle(Event::Resized(size(WIDTH, HEIGHT)), stamp(0));
+    set_state(&mut model, State::Paused, 12_184);
+    model
+}
+
+fn rows(model: &Model) -> Vec<String> {
+    text(&drawn(model, size(WIDTH, HEIGHT)).0)
+}
+
+fn below_bar(model: &Model) -> String {
+    rows(model)[usize::from(BAR) + 1].trim().to_owned()
+}
+
+#[test]
+fn the_time_under_the_mouse_is_shown_and_what_is_there() {
+    let mut model = paused();
+    assert_eq!(below_bar(&model), "");
+    for (column, row, shown) in [
+        (1, BAR, "14:32:07.000 CEST  +00:00.000"),
+        (13, BAR, "14:32:16.230 CEST  +00:09.230  mark: pedestrian"),
+        // The lane and the row itself are on the same axis.
+        (
+            13,
+            BAR - 1,
+            "14:32:16.230 CEST  +00:09.230  mark: pedestrian",
+        ),
+        (36, BAR + 1, "14:32:33.923 CEST  +00:26.923  mark"),
+        (
+            30,
+            BAR,
+            "14:32:29.307 CEST  +00:22.307  all topics: no message for 6.000 s",
+        ),
+        (78, BAR, "14:33:07.000 CEST  +01:00.000"),
+        (10, BAR + 5, ""),
+        (13, 0, ""),
+    ] {
+        mouse(&mut model, Gesture::Move, column, row);
+        assert_eq!(below_bar(&model), shown, "{column} {row}");
+    }
+    // It is gone once a key is pressed: the mouse may have left the terminal.
+    mouse(&mut model, Gesture::Move, 13, BAR);
+    press(&mut model, "T");
+    assert_eq!(below_bar(&model), "");
+    mouse(&mut model, Gesture::Move, 13, BAR);
+    assert_eq!(
+        below_bar(&model),
+        "12:32:16.230 UTC  +00:09.230  mark: pedestrian"
+    );
+    // Beside the bar while dragging, the time is the one that the drag means.
+    mouse(&mut model, Gesture::RangePress, 13, BAR);
+    mouse(&mut model, Gesture::Drag, 20, BAR + 9);
+    assert_eq!(below_bar(&model), "12:32:21.615 UTC  +00:14.615  B");
+}
+
+#[test]
+fn the_time_under_the_mouse_is_not_shown_over_an_overlay() {
+    for key in ["?", "e", "g", "enter"] {
+        let mut model = paused();
+        press(&mut model, key);
+        let before = rows(&model);
+        mouse(&mut model, Gesture::Move, 13, BAR);
+        assert_eq!(rows(&model), before, "{key}");
+    }
+}
+
+#[test]
+fn hovering() {
+    let mut model = paused();
+    model.perform(Action::Zoom(1), stamp(0));
+    answer_outline(&mut model);
+    let mut frames = String::new();
+    for (title, column, row) in [("the bar", 60, 5), ("the whole recording", 62, 2)] {
+        mouse(&mut model, Gesture::Move, column, row);
+        let shown = picture(&model, size(WIDTH, HEIGHT));
+        frames += &format!("== {title}\n{shown}\n");
+    }
+    assert_snapshot!(frames);
+}
