@@ -152,6 +152,7 @@ fn model(size: Size) -> Result<Model> {
         glyphs: Glyphs::UNICODE,
         theme: ThemeName::Dark.theme(Background::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
+        has_mouse: true,
     };
     let row = |(topic, id): (&bagplay::bag::Topic, u32)| TopicRow {
         id: bagplay::bag::TopicId(id),

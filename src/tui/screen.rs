@@ -84,6 +84,9 @@ impl Screen {
         lookup.holes();
         lookup.alerts();
         model.size = terminal.size()?;
+        if !model.appearance.has_mouse {
+            model.log_mouse(Timestamp::now());
+        }
         Ok(Self {
             model,
             terminal,

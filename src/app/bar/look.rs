@@ -45,6 +45,7 @@ impl Look {
             },
             theme: theme.theme(background.unwrap_or(Background::Dark), depth),
             time_format: self.config.time_format,
+            has_mouse: !self.config.no_mouse,
         }
     }
 }

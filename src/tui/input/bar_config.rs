@@ -6,6 +6,7 @@
 //! theme = "light"       # auto, dark, light, safe, amber or none
 //! colors = "256"        # 16, 256 or truecolor
 //! ascii = true
+//! mouse = false
 //!
 //! [keys]
 //! quit = ["X", "ctrl+c"]
@@ -34,6 +35,8 @@ pub struct Config {
     pub time_format: TimeFormat,
     /// Whether only ASCII characters are drawn.
     pub ascii: bool,
+    /// Whether the mouse is left to the terminal at first.
+    pub no_mouse: bool,
     /// The colours.
     pub theme: ThemeName,
     /// How many colours the terminal shows; `None`: what its environment says.
@@ -63,6 +66,7 @@ struct TuiSection {
     theme: ThemeName,
     colors: Option<ColorDepth>,
     ascii: bool,
+    mouse: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -114,6 +118,7 @@ impl Config {
             bindings,
             time_format: file.tui.time,
             ascii: file.tui.ascii,
+            no_mouse: file.tui.mouse == Some(false),
             theme: file.tui.theme,
             colors: file.tui.colors,
         })
@@ -161,11 +166,11 @@ mod tests {
     #[test]
     fn the_settings_of_the_file_are_used() {
         let config = parse(
-            "[tui]\ntime = \"utc\"\ntheme = \"light\"\nascii = true\n[keys]\nquit = [\"x\", \"ctrl+c\"]\nmark = \"q\"\n",
+            "[tui]\ntime = \"utc\"\ntheme = \"light\"\nascii = true\nmouse = false\n[keys]\nquit = [\"x\", \"ctrl+c\"]\nmark = \"q\"\n",
         )
         .unwrap();
         assert_eq!((config.time_format, config.ascii), (TimeFormat::Utc, true));
-        assert_eq!(config.theme, ThemeName::Light);
+        assert_eq!((config.theme, config.no_mouse), (ThemeName::Light, true));
         let twice = parse("[keys]\nquit = [\"x\", \"x\"]\n").unwrap();
         assert_eq!(twice.bindings.keys(Action::Quit).to_string(), "x");
         assert_eq!(config.bindings.keys(Action::Quit).to_string(), "x  ctrl+c");

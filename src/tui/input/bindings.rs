@@ -78,6 +78,8 @@ pub enum Action {
     Back,
     /// Show the whole event log.
     Log,
+    /// Use the mouse, or leave it to the terminal.
+    Mouse,
     /// Redraw the whole screen.
     Redraw,
     /// Suspend the process, as ctrl-Z does.
@@ -135,6 +137,7 @@ impl Action {
             | Self::Help
             | Self::Back
             | Self::Log
+            | Self::Mouse
             | Self::Redraw
             | Self::Suspend
             | Self::CopyCommand
@@ -250,6 +253,7 @@ pub const BINDINGS: &[Group] = &[
         row("log", Action::Log, "e", None, "show or hide all events"),
         row("help", Action::Help, "? f1", Some("help"), "show or hide this help"),
         row("back", Action::Back, "esc", None, "close the overlay, or clear the filter"),
+        row("mouse", Action::Mouse, "v", None, "mouse on, or off: the terminal selects text"),
         row("redraw", Action::Redraw, "ctrl+l", None, "redraw the screen"),
         row("suspend", Action::Suspend, "ctrl+z", None, "suspend; fg in the shell continues"),
         row("copy-command", Action::CopyCommand, "y", None, "copy the command line that plays on from here"),

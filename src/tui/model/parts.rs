@@ -82,6 +82,8 @@ pub struct Appearance {
     pub theme: Theme,
     /// How times are shown.
     pub time_format: TimeFormat,
+    /// Whether the mouse is used; otherwise the terminal selects text with it.
+    pub has_mouse: bool,
 }
 
 /// The target of a seek, until the player has reached it.

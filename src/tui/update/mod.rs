@@ -207,6 +207,10 @@ impl Model {
             Action::Back => self.back(),
             Action::TimeFormat => self.appearance.time_format = self.appearance.time_format.next(),
             Action::Zoom(by) => self.zoom(by, stamp),
+            Action::Mouse => {
+                self.appearance.has_mouse = !self.appearance.has_mouse;
+                self.log_mouse(stamp);
+            }
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::CopyCommand if self.facts.is_elsewhere => {

@@ -20,6 +20,10 @@ const WHEEL: Duration = Duration::from_secs(1);
 
 impl Model {
     pub(crate) fn handle_mouse(&mut self, mouse: Mouse, stamp: Timestamp) {
+        if !self.appearance.has_mouse {
+            // It was reported before the terminal got the mouse.
+            return;
+        }
         self.pointer = Some(mouse.position());
         if self.is_silent && self.would_move_playback(mouse) {
             return self.log_info(NO_ANSWER, stamp);
@@ -121,11 +125,25 @@ impl Model {
 
     /// Which mouse events are of use: moves only where their time is shown.
     pub(in crate::tui) fn mouse_reports(&self) -> MouseReports {
-        if self.shows_hover() {
-            MouseReports::Moves
-        } else {
-            MouseReports::Buttons
+        match (self.appearance.has_mouse, self.shows_hover()) {
+            (false, _) => MouseReports::Off,
+            (true, true) => MouseReports::Moves,
+            (true, false) => MouseReports::Buttons,
         }
+    }
+
+    /// Logs whose the mouse is.
+    pub(in crate::tui) fn log_mouse(&mut self, stamp: Timestamp) {
+        if self.appearance.has_mouse {
+            return self.log_info("the mouse is used", stamp);
+        }
+        (self.drag, self.pointer) = (None, None);
+        let key = self.appearance.bindings.keys(Action::Mouse).first();
+        let key = key.map_or_else(String::new, |key| format!("; {key} uses it again"));
+        self.log_info(
+            format!("the mouse is left to the terminal, to select text{key}"),
+            stamp,
+        );
     }
 
     /// Whether there is a row for the time under the mouse, and nothing covers it.

@@ -70,10 +70,10 @@ fn text(model: &Model, hover: Hover) -> String {
         };
         text += what;
     }
-    if let Some(more @ 1..) = there.len().checked_sub(MOST) {
-        text += &format!(" +{more}");
+    match there.len().checked_sub(MOST) {
+        Some(more @ 1..) => text + &format!(" +{more}"),
+        _ => text,
     }
-    text
 }
 
 /// What is drawn in this column: marks, A and B, alerts, hits, holes.

@@ -185,6 +185,35 @@ fn the_time_under_the_mouse_is_shown_while_it_is_on_the_bar() {
 }
 
 #[test]
+fn the_mouse_is_left_to_the_terminal_by_key_and_by_configuration() {
+    let off = vt100::MouseProtocolMode::None;
+    let (mut session, ..) = paused(&[]);
+    session.keys("v");
+    session.wait_text("the mouse is left to the terminal, to select text; v uses it again");
+    assert_eq!(session.mouse_mode(), off);
+    session.keys("v");
+    session.wait_text("the mouse is used");
+    session.assert_taken();
+    session.keys("q");
+    session.wait_end();
+    session.assert_restored();
+
+    let command = play_demo(&["--start-paused"]).config("[tui]\nmouse = false\n");
+    let mut session = command.run();
+    session.wait_text("the mouse is left to the terminal, to select text; v uses it again");
+    session.wait_text("PAUSED");
+    assert_eq!(session.mouse_mode(), off);
+    session.keys("v");
+    session.wait_text("the mouse is used");
+    session.assert_taken();
+    session.keys("v");
+    session.wait_text("to select text; v uses it again");
+    session.keys("q");
+    session.wait_end();
+    session.assert_restored();
+}
+
+#[test]
 fn a_drag_across_the_bar_ends_at_its_last_position() {
     let (mut session, listener, _) = paused(&[]);
     let bar = session.frame().bar();

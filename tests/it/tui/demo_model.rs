@@ -224,6 +224,7 @@ pub(crate) fn appearance() -> Appearance {
         glyphs: Glyphs::UNICODE,
         theme: theme(ThemeName::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
+        has_mouse: true,
     }
 }
 

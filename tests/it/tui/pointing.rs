@@ -84,11 +84,28 @@ fn hovering() {
     let mut model = paused();
     model.perform(Action::Zoom(1), stamp(0));
     answer_outline(&mut model);
-    let mut frames = String::new();
-    for (title, column, row) in [("the bar", 60, 5), ("the whole recording", 62, 2)] {
-        mouse(&mut model, Gesture::Move, column, row);
-        let shown = picture(&model, size(WIDTH, HEIGHT));
-        frames += &format!("== {title}\n{shown}\n");
+    let frames =
+        [("the bar", 60, 5), ("the whole recording", 62, 2)].map(|(title, column, row)| {
+            mouse(&mut model, Gesture::Move, column, row);
+            format!("== {title}\n{}", picture(&model, size(WIDTH, HEIGHT)))
+        });
+    assert_snapshot!(frames.join("\n"));
+}
+
+#[test]
+fn a_mouse_that_is_left_to_the_terminal_does_nothing() {
+    let mut model = paused();
+    mouse(&mut model, Gesture::Move, 13, BAR);
+    press(&mut model, "v");
+    for gesture in [Gesture::Move, Gesture::Press, Gesture::Wheel(1)] {
+        mouse(&mut model, gesture, 13, BAR);
+        assert_eq!(
+            (model.take_effects(), below_bar(&model)),
+            (Vec::new(), String::new())
+        );
     }
-    assert_snapshot!(frames);
+    press(&mut model, "v");
+    assert_eq!(last_log_line(&model), "the mouse is used");
+    mouse(&mut model, Gesture::Press, 13, BAR);
+    assert_eq!(model.take_effects().len(), 1);
 }

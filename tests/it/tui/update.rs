@@ -336,6 +336,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("log", "", "", "events, newest first"),
     ("help", "", "", "play or pause; at the end, play again"),
     ("back", "", "", ""),
+    ("mouse", "", "the mouse is left to the terminal, to select text; v uses it again", ""),
     ("redraw", "redraw", "", ""),
     ("suspend", "suspend", "", ""),
     ("copy-command", "copy", "", ""),
