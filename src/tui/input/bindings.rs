@@ -270,6 +270,7 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("wheel", "seek 1 s; in the table, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
+    ("click", "a key in the last line: what the key does"),
 ];
 
 /// All rows, without groups.

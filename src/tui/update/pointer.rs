@@ -10,6 +10,7 @@ use crate::tui::input::bindings::Action;
 use crate::tui::input::mouse::{Gesture, Mouse};
 use crate::tui::model::Model;
 use crate::tui::model::layers::Layer;
+use crate::tui::model::layout::Layout;
 use crate::tui::model::parts::{Drag, Hover};
 use crate::tui::model::timeline::axis::Axis;
 use crate::tui::terminal::mouse_reports::MouseReports;
@@ -82,7 +83,13 @@ impl Model {
             self.seek(axis.time(mouse.column), stamp);
             return;
         }
-        let table = self.layout().table;
+        let Layout { table, footer, .. } = self.layout();
+        if is_in(footer, mouse) {
+            if let Some(action) = view::footer_action(self, mouse.column) {
+                self.perform(action, stamp);
+            }
+            return;
+        }
         if is_in(table, mouse) {
             let row = self.top + usize::from(mouse.row - table.y);
             if row >= self.shown_rows().count() {

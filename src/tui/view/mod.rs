@@ -14,6 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::model::Model;
+use crate::tui::input::bindings::Action;
 use crate::tui::model::layers::{Layer, Scroll};
 use overlay::frame::Overlay;
 use overlay::{card, help, log};
@@ -90,6 +91,11 @@ pub(super) fn scroll_to_field(model: &Model) -> Scroll {
     overlay(model, place).map_or(Scroll::default(), |(overlay, scroll)| {
         overlay.scroll_to_focus(scroll, place)
     })
+}
+
+/// The action whose key is at a column of the last line.
+pub(super) fn footer_action(model: &Model, column: u16) -> Option<Action> {
+    footer::action_at(model, model.layout().footer, column)
 }
 
 /// The area of the overlay, whether there is one or not.

@@ -214,6 +214,21 @@ fn the_mouse_is_left_to_the_terminal_by_key_and_by_configuration() {
 }
 
 #[test]
+fn a_click_on_a_key_of_the_last_line_does_what_it_does() {
+    let (mut session, listener, recorded) = paused(&[]);
+    let last = session.frame().rows.last().unwrap().clone();
+    let column =
+        |word: &str| u16::try_from(last[..last.find(word).unwrap()].chars().count()).unwrap();
+    let first = recorded.times("/imu", 0, span())[0].min(recorded.times("/odom", 0, span())[0]);
+    session.click(column("step"), 29);
+    heard_until(&listener, &recorded, first);
+    session.click(column("quit"), 29);
+    let (code, _) = session.wait_end();
+    assert_eq!(code, 0);
+    session.assert_restored();
+}
+
+#[test]
 fn a_drag_across_the_bar_ends_at_its_last_position() {
     let (mut session, listener, _) = paused(&[]);
     let bar = session.frame().bar();

@@ -109,3 +109,63 @@ fn a_mouse_that_is_left_to_the_terminal_does_nothing() {
     mouse(&mut model, Gesture::Press, 13, BAR);
     assert_eq!(model.take_effects().len(), 1);
 }
+
+/// The column of the first letter of a text in a row.
+fn column_of(row: &str, text: &str) -> u16 {
+    let at = row
+        .find(text)
+        .unwrap_or_else(|| panic!("no `{text}` in `{row}`"));
+    u16::try_from(row[..at].chars().count()).unwrap()
+}
+
+#[test]
+fn a_click_on_a_key_of_the_footer_does_what_the_key_does() {
+    for (text, key) in [
+        ("space", "space"),
+        ("play/pause", "space"),
+        (", . step", ","),
+        (". step", "."),
+        ("step", "."),
+        ("[ ]", "["),
+        ("] rate", "]"),
+        ("rate", "]"),
+        ("← →", "left"),
+        ("seek", "right"),
+        ("g go to", "g"),
+        ("? help", "?"),
+        ("q quit", "q"),
+    ] {
+        let mut pressed = paused();
+        press(&mut pressed, key);
+        let mut model = paused();
+        let footer = rows(&model).last().unwrap().clone();
+        mouse(
+            &mut model,
+            Gesture::Press,
+            column_of(&footer, text),
+            HEIGHT - 1,
+        );
+        assert_eq!(model.take_effects(), pressed.take_effects(), "{text}");
+        assert_eq!(rows(&model), rows(&pressed), "{text}");
+    }
+    let mut model = paused();
+    let before = rows(&model);
+    let blank = column_of(before.last().unwrap(), "  [");
+    for column in [0, blank, blank + 1] {
+        mouse(&mut model, Gesture::Press, column, HEIGHT - 1);
+        assert_eq!(
+            (model.take_effects(), rows(&model)),
+            (Vec::new(), before.clone()),
+            "{column}"
+        );
+    }
+    // An overlay has keys of its own, and a prompt takes the line.
+    press(&mut model, "?");
+    let close = column_of(rows(&model).last().unwrap(), "close");
+    mouse(&mut model, Gesture::Press, close, HEIGHT - 1);
+    assert_eq!(rows(&model), before);
+    press(&mut model, "g");
+    let prompt = rows(&model);
+    mouse(&mut model, Gesture::Press, 1, HEIGHT - 1);
+    assert_eq!((model.take_effects(), rows(&model)), (Vec::new(), prompt));
+}
