@@ -58,6 +58,8 @@ pub enum Action {
     Move(i8),
     /// The same by a page.
     Page(i8),
+    /// Sort the table by the next column.
+    Sort,
     /// Show the selected topic.
     Show,
     /// Mute or unmute the selected topic.
@@ -127,6 +129,7 @@ impl Action {
             | Self::Filter
             | Self::Move(_)
             | Self::Page(_)
+            | Self::Sort
             | Self::Show
             | Self::Mute
             | Self::Solo
@@ -239,6 +242,7 @@ pub const BINDINGS: &[Group] = &[
         row("down", Action::Move(1), "down j", None, "down in the table"),
         row("page-up", Action::Page(-1), "pageup", None, "a page up"),
         row("page-down", Action::Page(1), "pagedown", None, "a page down"),
+        row("sort", Action::Sort, "s", None, "sort by the next column, or not"),
         row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
         row("solo", Action::Solo, "S", None, "mute all other topics, or none"),
@@ -270,6 +274,7 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("wheel", "seek 1 s; in the table, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
+    ("click", "a column's head: sort; again: reverse, then not"),
     ("click", "a key in the last line: what the key does"),
 ];
 

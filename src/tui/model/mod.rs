@@ -27,7 +27,9 @@ use layers::Layer;
 use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
-use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow, Undo};
+use parts::{
+    Appearance, Drag, Effect, Facts, Followed, Subscribers, TableOrder, Target, TopicRow, Undo,
+};
 use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
 use timeline::holes::Holes;
@@ -55,6 +57,7 @@ pub struct Model {
     /// A player in another process does not answer.
     pub(super) is_silent: bool,
     pub(super) rows: Vec<TopicRow>,
+    pub(super) order: TableOrder,
     pub(super) filter: String,
     /// The selected row among the rows that are shown, and the first row on the screen.
     pub(super) selected: usize,
@@ -103,6 +106,11 @@ impl Model {
         size: Size,
     ) -> Self {
         let (whole, played) = (facts.recording, facts.played);
+        let order = TableOrder {
+            unsorted: rows.iter().map(|row| row.id).collect(),
+            by: None,
+            sorted_at: Time::MIN,
+        };
         Self {
             facts,
             appearance,
@@ -117,6 +125,7 @@ impl Model {
             followed: None,
             is_silent: false,
             rows,
+            order,
             filter: String::new(),
             selected: 0,
             top: 0,
@@ -196,6 +205,7 @@ impl Model {
         } else {
             self.meters.clear();
         }
+        self.sort_again();
         let window = self
             .window
             .following(self.playhead(), status.segment.speed().is_reverse());

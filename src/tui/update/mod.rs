@@ -4,6 +4,7 @@ pub(super) mod densities;
 pub(super) mod keys;
 pub(super) mod pointer;
 pub(super) mod run_state;
+pub(super) mod sort;
 
 use jiff::Timestamp;
 
@@ -187,6 +188,7 @@ impl Model {
             Action::Alert(by) => self.go_to_alert(by, stamp),
             Action::Move(by) => self.move_by(by.into()),
             Action::Page(by) => self.page(by.into()),
+            Action::Sort => self.sort_by_next(stamp),
             Action::Show => self.show_topic(),
             Action::Mute => self.mute(stamp),
             Action::Solo => self.solo(stamp),
@@ -301,8 +303,6 @@ impl Model {
     pub(super) fn set_filter(&mut self, text: &str) {
         let selected = self.selected_row().map(|row| row.id);
         text.clone_into(&mut self.filter);
-        let again = self.shown_rows().position(|row| Some(row.id) == selected);
-        self.selected = again.unwrap_or(0);
-        self.scroll_to_selection();
+        self.select(selected);
     }
 }

@@ -90,7 +90,9 @@ impl Model {
             }
             return;
         }
-        if is_in(table, mouse) {
+        if let Some(by) = view::head_at(self, mouse.position()) {
+            self.sort_by(by, stamp);
+        } else if is_in(table, mouse) {
             let row = self.top + usize::from(mouse.row - table.y);
             if row >= self.shown_rows().count() {
                 return;

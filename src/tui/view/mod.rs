@@ -16,8 +16,10 @@ use ratatui::layout::{Position, Rect};
 use super::model::Model;
 use crate::tui::input::bindings::Action;
 use crate::tui::model::layers::{Layer, Scroll};
+use crate::tui::model::parts::SortBy;
 use overlay::frame::Overlay;
 use overlay::{card, help, log};
+use table::columns::{Columns, Head};
 
 /// Draws everything; returns where the cursor is in the input line, if there is one.
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
@@ -96,6 +98,22 @@ pub(super) fn scroll_to_field(model: &Model) -> Scroll {
 /// The action whose key is at a column of the last line.
 pub(super) fn footer_action(model: &Model, column: u16) -> Option<Action> {
     footer::action_at(model, model.layout().footer, column)
+}
+
+/// What the table can be sorted by, in the order of the columns that are shown.
+pub(super) fn sortable(model: &Model) -> Vec<SortBy> {
+    let columns = Columns::new(model, &model.layout());
+    columns.heads().into_iter().map(|head| head.by).collect()
+}
+
+/// What a click on a head of the table sorts by.
+pub(super) fn head_at(model: &Model, place: Position) -> Option<SortBy> {
+    let layout = model.layout();
+    let heads = Columns::new(model, &layout).heads();
+    let is_there = |head: &Head| head.columns.contains(&place.x);
+    let head = heads.into_iter().find(is_there);
+    head.filter(|_| layout.titles.contains(place))
+        .map(|head| head.by)
 }
 
 /// The area of the overlay, whether there is one or not.

@@ -1,6 +1,6 @@
 //! What the mouse does beside seeking: the time under it, keys of the footer, column heads.
 
-use bagplay::player::State;
+use bagplay::player::{State, TopicCounts};
 use bagplay::tui::{Action, Event, Gesture, Model};
 use insta::assert_snapshot;
 
@@ -168,4 +168,131 @@ fn a_click_on_a_key_of_the_footer_does_what_the_key_does() {
     let prompt = rows(&model);
     mouse(&mut model, Gesture::Press, 1, HEIGHT - 1);
     assert_eq!((model.take_effects(), rows(&model)), (Vec::new(), prompt));
+}
+
+/// The names of the first rows.
+fn names(model: &Model, count: usize) -> Vec<String> {
+    let name = |row: &String| row.chars().skip(3).take_while(|it| *it != ' ').collect();
+    rows(model).iter().skip(7).take(count).map(name).collect()
+}
+
+fn click_head(model: &mut Model, word: &str) {
+    let head = rows(model)[6].clone();
+    mouse(model, Gesture::Press, column_of(&head, word), 6);
+    mouse(model, Gesture::Release, column_of(&head, word), 6);
+}
+
+#[test]
+fn a_click_on_a_head_sorts_then_reverses_then_not() {
+    let mut model = paused();
+    let unsorted = names(&model, 11);
+    press(&mut model, "down down down down");
+    for (word, says, head, first) in [
+        (
+            "in bag",
+            "messages in the bag, highest first",
+            "↓in bag",
+            "/imu/data",
+        ),
+        (
+            "in bag",
+            "messages in the bag, lowest first",
+            "↑in bag",
+            "/map",
+        ),
+        ("in bag", "", "/  in bag", unsorted[0].as_str()),
+        ("rec", "recorded Hz, highest first", "/  ↓rec", "/imu/data"),
+        ("subs", "subscriptions, highest first", "↓subs", "/tf"),
+        ("topic", "name, A first", "↑topic", unsorted[0].as_str()),
+        ("topic", "name, Z first", "↓topic", "/vehicle/status"),
+        ("sent", "messages sent, highest first", "↓sent", "/imu/data"),
+    ] {
+        click_head(&mut model, word);
+        let says = match says {
+            "" => "topics are not sorted".to_owned(),
+            says => format!("topics are sorted by {says}"),
+        };
+        assert_eq!(last_log_line(&model), says);
+        let shown = rows(&model)[6].clone();
+        assert!(shown.contains(head), "{shown}");
+        let top = model_top(&model);
+        assert_eq!(top, first, "{word}: {}", rows(&model).join("\n"));
+        // The selection stays on its topic.
+        assert_eq!(selected(&model).map(bagplay::bag::TopicId::index), Some(4), "{word}");
+        assert_eq!(model.take_effects(), [], "{word}");
+    }
+}
+
+/// The name of the first topic of the table, wherever it is scrolled to.
+fn model_top(model: &Model) -> String {
+    let mut model = without_overlay(model);
+    model.perform(Action::Move(-100), stamp(0));
+    names(&model, 1).remove(0)
+}
+
+#[test]
+fn a_key_sorts_by_one_column_after_the_other() {
+    let mut model = paused();
+    model.handle(Event::Resized(size(200, 30)), stamp(0));
+    let mut orders = Vec::new();
+    for _ in 0..10 {
+        press(&mut model, "s");
+        orders.push(last_log_line(&model));
+    }
+    let orders: Vec<&str> = orders
+        .iter()
+        .map(|it| it.trim_start_matches("topics are "))
+        .collect();
+    assert_eq!(
+        orders,
+        [
+            "sorted by type, A first",
+            "sorted by Hz now, highest first",
+            "sorted by recorded Hz, highest first",
+            "sorted by MB/s, highest first",
+            "sorted by messages sent, highest first",
+            "sorted by messages in the bag, highest first",
+            "sorted by subscriptions, highest first",
+            "sorted by late messages, highest first",
+            "sorted by name, A first",
+            "not sorted",
+        ]
+    );
+}
+
+#[test]
+fn rows_that_are_sorted_by_counts_move_once_a_second() {
+    let mut model = paused();
+    click_head(&mut model, "sent");
+    let status = status(State::Playing, 12_184, speed(1_000_000));
+    let mut observe = |millis: i64, busy: usize| {
+        let mut counts = vec![TopicCounts::default(); TOPICS.len()];
+        counts[busy].sent = 100;
+        model.observe(wall(millis), Some(status), counts, None);
+        model_top(&model)
+    };
+    let first = TOPICS.map(|(name, ..)| name.rsplit('/').next().unwrap());
+    let mut top = |millis, busy: usize| observe(millis, busy).ends_with(first[busy]);
+    // The counts of the last status were taken at 0 s.
+    assert!(top(1_000, 3));
+    assert!(!top(1_300, 4));
+    assert!(!top(1_999, 4));
+    assert!(top(2_000, 4));
+    assert!(!top(2_999, 5) && top(3_000, 5));
+}
+
+#[test]
+fn a_sorted_table() {
+    let mut model = playing();
+    press(&mut model, "s");
+    let wide = picture(&model, size(140, 30));
+    let mut plain = with_events(ascii());
+    play(&mut plain, 12_184, speed(1_000_000));
+    plain.handle(Event::Resized(size(WIDTH, HEIGHT)), stamp(0));
+    click_head(&mut plain, "rec");
+    click_head(&mut plain, "rec");
+    let plain = picture(&plain, size(WIDTH, HEIGHT));
+    assert_snapshot!(format!(
+        "== by Hz now\n{wide}\n== in ASCII, by recorded Hz, reversed\n{plain}"
+    ));
 }

@@ -324,6 +324,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("down", "", "", "›○ /camera/front/image_raw"),
     ("page-up", "", "", "›○ /camera/front/camera_info"),
     ("page-down", "", "", "›○ /tf_static"),
+    ("sort", "", "topics are sorted by Hz now, highest first", "↓Hz now"),
     ("show-topic", "", "", "recorded QoS"),
     ("solo", "mute /camera/front/image_raw, mute /diagnostics, mute /gnss/fix, mute /imu/data, mute /lidar/points, mute /localization/kinematic_state, mute /map, mute /planning/scenario_planning/lane_driving/trajectory, mute /tf_static, mute /vehicle/status", "all topics but /camera/front/camera_info are muted", "/tf_static  (muted)"),
     ("mute", "mute /camera/front/camera_info", "/camera/front/camera_info is muted", "/camera/front/camera_info  (muted)"),
