@@ -6,6 +6,7 @@ use crate::bag::TopicId;
 use crate::decode::MessageAt;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::input::goto::TIMES;
+use crate::tui::input::prompt_history::{HistoryPlace, TypedKind};
 use crate::tui::watch::pin::WatchedField;
 
 /// The layer over the screen.
@@ -84,6 +85,19 @@ pub(crate) enum PromptKind {
     Rate,
 }
 
+impl PromptKind {
+    /// Whether earlier texts can be taken again, and which.
+    pub(crate) const fn typed(self) -> Option<TypedKind> {
+        match self {
+            Self::GoTo => Some(TypedKind::GoTo),
+            Self::Filter => Some(TypedKind::Filter),
+            Self::Find(_) => Some(TypedKind::Find),
+            Self::Rate => Some(TypedKind::Rate),
+            Self::MarkName(_) | Self::Cut(_) => None,
+        }
+    }
+}
+
 /// An input line.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
@@ -91,6 +105,8 @@ pub(crate) struct Prompt {
     pub kind: PromptKind,
     /// The text.
     pub input: Input,
+    /// Where the text is among the earlier ones.
+    pub place: HistoryPlace,
     /// The error in the text.
     pub error: Option<String>,
     /// The label before the line.
@@ -112,6 +128,7 @@ impl Prompt {
         Self {
             kind,
             input: Input::from(text),
+            place: HistoryPlace::default(),
             error: None,
             label: label.to_owned(),
             below: Box::default(),

@@ -22,6 +22,7 @@ use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
+use crate::tui::input::prompt_history::PromptHistory;
 use found::FoundMessages;
 use layers::Layer;
 use layout::{Layout, Size, TableRows};
@@ -93,6 +94,7 @@ pub struct Model {
     /// Where the mouse was last, as far as that is shown.
     pub(super) pointer: Option<Position>,
     pub(super) layer: Layer,
+    pub(super) typed: PromptHistory,
     pub(super) effects: Vec<Effect>,
 }
 
@@ -151,6 +153,7 @@ impl Model {
             drag: None,
             pointer: None,
             layer: Layer::None,
+            typed: PromptHistory::default(),
             effects: Vec::new(),
         }
     }

@@ -218,7 +218,11 @@ fn a_click_on_a_head_sorts_then_reverses_then_not() {
         let top = model_top(&model);
         assert_eq!(top, first, "{word}: {}", rows(&model).join("\n"));
         // The selection stays on its topic.
-        assert_eq!(selected(&model).map(bagplay::bag::TopicId::index), Some(4), "{word}");
+        assert_eq!(
+            selected(&model).map(bagplay::bag::TopicId::index),
+            Some(4),
+            "{word}"
+        );
         assert_eq!(model.take_effects(), [], "{word}");
     }
 }

@@ -1921,3 +1921,52 @@ fn a_key_without_an_action_is_explained_once() {
     press(&mut model, "J K");
     assert_eq!(last_log_line(&model), before);
 }
+
+#[test]
+fn prompts_recall_what_was_typed_in_prompts_of_their_kind() {
+    let mut model = paused();
+    let line = |model: &Model| {
+        let shown = picture(model, SCREEN);
+        let last = shown
+            .lines()
+            .nth(usize::from(SCREEN.height) - 1)
+            .unwrap()
+            .trim();
+        last.split_once(": ")
+            .map_or(String::new(), |(_, text)| text.trim().to_owned())
+    };
+    for text in ["10%", "20%", "10%", "nonsense"] {
+        press(&mut model, "g");
+        type_text(&mut model, text);
+        press(&mut model, "enter");
+    }
+    // A text with an error is not kept.
+    press(&mut model, "esc R");
+    type_text(&mut model, "0.5");
+    press(&mut model, "enter / i m u enter");
+    press(&mut model, "g");
+    type_text(&mut model, "5");
+    for (key, shown) in [
+        ("down", "5"),
+        ("up", "10%"),
+        ("up", "20%"),
+        ("up", "20%"),
+        ("down", "10%"),
+        ("down", "5"),
+        ("down", "5"),
+        ("up", "10%"),
+    ] {
+        press(&mut model, key);
+        assert_eq!(line(&model), shown, "{key}");
+    }
+    model.take_effects();
+    assert_eq!(effects_of(&mut model, "enter"), "seek 6.000");
+    press(&mut model, "R up");
+    assert_eq!(line(&model), "0.5");
+    // The filter takes effect at once; escape ends it as ever.
+    press(&mut model, "esc esc");
+    press(&mut model, "/ up");
+    assert_eq!(selected(&model), Some(TopicId(4)));
+    press(&mut model, "esc M up");
+    assert!(line(&model).starts_with("enter saves the mark"));
+}

@@ -36,6 +36,8 @@ impl Model {
                     self.set_filter("");
                 }
             }
+            KeyCode::Up => self.recall(-1),
+            KeyCode::Down => self.recall(1),
             _ => {
                 prompt.error = None;
                 prompt
@@ -43,6 +45,20 @@ impl Model {
                     .handle_event(&crossterm::event::Event::Key(event));
                 self.filter_as_typed();
             }
+        }
+    }
+
+    /// Shows an earlier text, or a later one if `by` is positive.
+    fn recall(&mut self, by: isize) {
+        if let Layer::Prompt(prompt) = &mut self.layer
+            && let Some(kind) = prompt.kind.typed()
+            && let Some(text) = self
+                .typed
+                .walk(kind, &mut prompt.place, by, prompt.input.value())
+        {
+            prompt.input = text.into();
+            prompt.error = None;
+            self.filter_as_typed();
         }
     }
 
@@ -60,6 +76,7 @@ impl Model {
             return;
         };
         let (kind, text) = (prompt.kind, prompt.input.value().trim().to_owned());
+        let typed = text.clone();
         let done = match kind {
             PromptKind::Filter => Ok(()),
             PromptKind::MarkName(at) => {
@@ -76,6 +93,9 @@ impl Model {
             PromptKind::GoTo => self.parse_target(&text).map(|to| self.seek(to, stamp)),
         };
         if let Layer::Prompt(prompt) = &mut self.layer {
+            if let (Ok(()), Some(kind)) = (&done, kind.typed()) {
+                self.typed.add(kind, &typed);
+            }
             match done {
                 Ok(()) => self.layer = std::mem::take(&mut prompt.below),
                 Err(error) => prompt.error = Some(error),
