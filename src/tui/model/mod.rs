@@ -29,7 +29,7 @@ use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
 use parts::{
-    Appearance, Drag, Effect, Facts, Followed, Subscribers, TableOrder, Target, TopicRow, Undo,
+    Appearance, Drag, Effect, Facts, Followed, Lit, Subscribers, TableOrder, Target, TopicRow, Undo,
 };
 use timeline::ab_loop::AbLoop;
 use timeline::axis::{Axis, ZoomWindow};
@@ -59,6 +59,7 @@ pub struct Model {
     pub(super) is_silent: bool,
     pub(super) rows: Vec<TopicRow>,
     pub(super) order: TableOrder,
+    pub(super) lit: Option<Lit>,
     pub(super) filter: String,
     /// The selected row among the rows that are shown, and the first row on the screen.
     pub(super) selected: usize,
@@ -128,6 +129,7 @@ impl Model {
             is_silent: false,
             rows,
             order,
+            lit: None,
             filter: String::new(),
             selected: 0,
             top: 0,

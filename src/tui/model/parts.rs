@@ -168,6 +168,13 @@ pub(crate) enum Reversal {
     Reversed,
 }
 
+/// Topics whose rows are highlighted for a moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Lit {
+    pub(crate) topics: Vec<TopicId>,
+    pub(crate) until: Time<Steady>,
+}
+
 /// A place on an axis under the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hover {

@@ -2,6 +2,7 @@
 
 pub(super) mod densities;
 pub(super) mod keys;
+pub(super) mod outcomes;
 pub(super) mod pointer;
 pub(super) mod run_state;
 pub(super) mod sort;

@@ -345,6 +345,35 @@ fn each_step_publishes_one_message_and_no_other() {
 }
 
 #[test]
+fn a_step_says_what_it_has_sent_and_highlights_the_row() {
+    let (mut session, listener, recorded) = paused(&[]);
+    session.keys("5");
+    assert_at(&session, &listener, span() / 2);
+    let at = recorded.after(span() / 2);
+    let name = TWO
+        .into_iter()
+        .find(|name| recorded.times(name, at, at) == [at])
+        .unwrap();
+    session.keys(".");
+    let millis = at / MILLI;
+    let says = format!(
+        "sent 1 message of {name} at +00:{:02}.{:03}",
+        millis / 1000,
+        millis % 1000
+    );
+    session.wait_for("what was sent, and its row", |frame| {
+        frame.has(&says) && frame.row(&format!("{name} ")).contains('●')
+    });
+    // A second later the row is as before, although nothing has happened.
+    session.wait_for("no row highlighted", |frame| {
+        frame.has(&says) && !frame.row(&format!("{name} ")).contains('●')
+    });
+    session.keys(",");
+    session.wait_text("sent 1 message of /");
+    session.quit();
+}
+
+#[test]
 fn a_step_of_the_selected_topic_goes_to_its_messages() {
     let (mut session, listener, recorded) = paused(&[]);
     session.keys("5j");

@@ -116,7 +116,8 @@ fn draw_row(
 ) {
     let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let rate = model.rate_now(row);
-    let is_active = rate.is_some_and(|rate| rate.is_active);
+    let is_lit = model.is_lit(row.id);
+    let is_active = is_lit || rate.is_some_and(|rate| rate.is_active);
     let (dot, dot_style) = if row.left_out.is_some() {
         (glyphs.left_out, theme.dim)
     } else if row.is_muted {
@@ -134,7 +135,11 @@ fn draw_row(
         fixed_note(model, row)
     };
     let is_off = row.left_out.is_some() || row.is_muted;
-    let style = if is_off { theme.dim } else { Style::new() };
+    let style = match (is_off, is_lit) {
+        (true, _) => theme.dim,
+        (false, true) => theme.playing,
+        (false, false) => Style::new(),
+    };
     let style = if is_selected {
         style.patch(theme.selected)
     } else {
