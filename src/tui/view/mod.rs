@@ -55,7 +55,7 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     hover::draw(model, &layout, out);
     table::topics::draw(model, &layout, out);
     watch::pane::draw(model, layout.watch, out);
-    log::draw(model, layout.log, out);
+    log::draw(model, &layout, out);
     let place = overlay_area_within(model, area);
     if let Some((overlay, scroll)) = overlay(model, place) {
         overlay.draw(model, scroll, place, out);
