@@ -80,7 +80,13 @@ fn config() -> Result<Config, Failure> {
         return Ok(Config::default());
     };
     match settings::read(&path)? {
-        Some(text) => Config::parse(&text, &path).or_exit(Exit::Usage),
+        Some(text) => {
+            let config = Config::parse(&text, &path).or_exit(Exit::Usage)?;
+            for warning in &config.warnings {
+                tracing::warn!("{warning}");
+            }
+            Ok(config)
+        }
         None => Ok(Config::default()),
     }
 }
