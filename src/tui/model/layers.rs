@@ -140,7 +140,9 @@ impl Prompt {
         match self.kind {
             PromptKind::GoTo => TIMES,
             PromptKind::Filter => "a part of a topic's name",
-            PromptKind::MarkName(_) => "enter saves the mark, also without a name; esc cancels",
+            PromptKind::MarkName(_) => {
+                "enter saves the mark, also without a name; delete removes it; esc cancels"
+            }
             PromptKind::Find(_) => {
                 "a condition: level >= WARN, status[].name contains \"imu\", x > 0.5 and y < 2"
             }

@@ -66,6 +66,8 @@ pub struct Model {
     pub(super) top: usize,
     pub(super) log: EventLog,
     pub(super) marks: Vec<Mark>,
+    /// The mark that was set last, and when.
+    pub(super) new_mark: Option<(Time<Ros>, Timestamp)>,
     pub(super) window: ZoomWindow,
     pub(super) overview: Option<Lane>,
     /// The density of a close-up, and the range that was requested last.
@@ -135,6 +137,7 @@ impl Model {
             top: 0,
             log: EventLog::default(),
             marks,
+            new_mark: None,
             window: ZoomWindow::new(whole),
             overview: None,
             close_up: None,

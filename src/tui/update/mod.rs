@@ -182,7 +182,7 @@ impl Model {
             Action::LoopAll => self.toggle_whole_loop(stamp),
             Action::Cut => self.ask_for_cut(stamp),
             Action::Mark => self.toggle_mark(stamp),
-            Action::NameMark => self.ask_for_mark_name(),
+            Action::NameMark => self.ask_for_mark_name(stamp),
             Action::NextMark => self.go_to_mark_or_hit(false, stamp),
             Action::PreviousMark => self.go_to_mark_or_hit(true, stamp),
             Action::Hole(by) => self.go_to_hole(by, stamp),

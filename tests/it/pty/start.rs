@@ -267,7 +267,7 @@ fn in_ascii_every_byte_is_ascii() {
         session.keys("3mllll))l5ztjt zr[");
         session.wait_text("REVERSE");
         session.keys("Mü");
-        session.wait_text("name of the mark: ");
+        session.wait_text("name of the mark");
         session.keys(&format!("{BACKSPACE}{ENTER}"));
         session.wait_text("q quit");
         session.keys("r5g5");

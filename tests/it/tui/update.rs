@@ -1970,3 +1970,35 @@ fn prompts_recall_what_was_typed_in_prompts_of_their_kind() {
     press(&mut model, "esc M up");
     assert!(line(&model).starts_with("enter saves the mark"));
 }
+
+#[test]
+fn while_playing_capital_m_names_or_removes_the_mark_that_was_set_just_now() {
+    let playing_on = |model: &mut Model, millis| {
+        play(model, millis, Pace::At(Speed::NORMAL));
+        model.take_effects();
+    };
+    let mut model = paused();
+    playing_on(&mut model, 12_000);
+    assert_eq!(effects_of(&mut model, "m"), "mark 12.000");
+    playing_on(&mut model, 14_000);
+    press(&mut model, "M");
+    assert!(is_shown(&model, "name of the mark at +00:12.000: "));
+    assert_eq!(effects_of(&mut model, "x enter"), "mark 12.000: x");
+    // With a name, the key edits it.
+    press(&mut model, "M home delete");
+    assert_eq!(effects_of(&mut model, "delete"), "unmark 12.000");
+    assert_eq!(last_log_line(&model), "mark at +00:12.000 removed");
+    // It is gone, so the key means the playhead again.
+    press(&mut model, "M");
+    assert!(is_shown(&model, " name of the mark: "));
+    assert_eq!(effects_of(&mut model, "delete esc"), "");
+    // A mark of ten seconds ago is not meant, nor is one while paused elsewhere.
+    press(&mut model, "m");
+    playing_on(&mut model, 30_000);
+    model.perform(Action::NameMark, stamp(20_000));
+    assert!(is_shown(&model, " name of the mark: "));
+    press(&mut model, "esc m");
+    set_state(&mut model, State::Paused, 40_000);
+    press(&mut model, "M");
+    assert!(is_shown(&model, " name of the mark: "));
+}

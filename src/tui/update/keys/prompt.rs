@@ -36,6 +36,7 @@ impl Model {
                     self.set_filter("");
                 }
             }
+            KeyCode::Delete if prompt.input.value().is_empty() => self.remove_named(stamp),
             KeyCode::Up => self.recall(-1),
             KeyCode::Down => self.recall(1),
             _ => {
@@ -44,6 +45,18 @@ impl Model {
                     .input
                     .handle_event(&crossterm::event::Event::Key(event));
                 self.filter_as_typed();
+            }
+        }
+    }
+
+    /// Removes the mark whose name is asked for; one that is not set yet is not set.
+    fn remove_named(&mut self, stamp: Timestamp) {
+        if let Layer::Prompt(prompt) = &self.layer
+            && let PromptKind::MarkName(time) = prompt.kind
+        {
+            self.layer = Layer::None;
+            if self.marks.iter().any(|mark| mark.time == time) {
+                self.remove_mark(time, stamp);
             }
         }
     }
