@@ -52,7 +52,8 @@ pub enum LookupRequest {
     Outline(TimeRange),
     /// The message of a topic at or before a time; answered by [`Event::Lookup`].
     Message(TopicId, Time<Ros>),
-    /// The holes of the recording; answered by [`Event::Holes`], but not by a player elsewhere.
+    /// The holes of the recording; answered by [`Event::Holes`], and before it, if they are known, [`Event::Periods`],
+    /// but not by a player elsewhere.
     Holes,
     /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not
     /// by a player elsewhere.
@@ -281,9 +282,12 @@ impl PendingRequests<'_> {
             let bag = self.bag;
             if std::mem::take(&mut self.holes) {
                 let mut is_wanted = || self.answer_searches();
-                let found = guarded(|| bag.holes_while(&mut is_wanted));
+                let found = guarded(|| bag.timing_while(&mut is_wanted)).flatten();
                 if !self.is_over {
-                    (self.sink)(Event::Holes(found.flatten()));
+                    if let Some(timing) = &found {
+                        (self.sink)(Event::Periods(timing.periods.clone()));
+                    }
+                    (self.sink)(Event::Holes(found.and_then(|timing| timing.holes)));
                 }
             } else if std::mem::take(&mut self.alerts) {
                 let sink = self.sink;

@@ -14,6 +14,7 @@ use super::view;
 use crate::bag::Hole;
 use crate::marks::Mark;
 use crate::player::Refusal;
+use crate::time::Duration;
 use crate::tui::input::bindings::Action;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
@@ -54,6 +55,8 @@ pub enum Event {
     Lane(Lane),
     /// The holes of the recording; `None` if they were not looked for.
     Holes(Option<Vec<Hole>>),
+    /// The usual time between messages of each topic, where it is known.
+    Periods(Vec<Option<Duration>>),
     /// Values of watched fields were read.
     Watched(WatchedValues),
     /// Warnings and errors of nodes, as far as they have been read.
@@ -82,6 +85,7 @@ impl Model {
             Event::Answers(answers) => self.is_silent = !answers,
             Event::Lane(lane) => self.take_lane(lane),
             Event::Holes(found) => self.holes = Holes::new(found),
+            Event::Periods(periods) => self.meters.recorded = periods,
             Event::Watched(values) => self.take_watched(values),
             Event::Alerts(found) => self.take_alerts(found, stamp),
             Event::Hits(found) => self.take_hits(found, stamp),

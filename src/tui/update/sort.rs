@@ -159,9 +159,14 @@ impl Model {
         rate.filter(|_| self.state() == State::Playing && row.left_out.is_none())
     }
 
-    /// The average rate of a topic in the recording, in messages per second; latched topics have no rate.
+    /// The usual rate of a topic in the recording, in messages per second: by the median time between its messages, or
+    /// where that is not known, the average. Latched topics have no rate.
     pub(in crate::tui) fn recorded_hertz(&self, row: &TopicRow) -> Option<f64> {
         let topic = self.topic(row.id).filter(|topic| !topic.is_latched)?;
+        let usual = self.meters.recorded.get(row.id.index()).copied().flatten();
+        if let Some(period) = usual {
+            return Some(1.0 / period.as_secs_f64());
+        }
         let seconds = self.facts.recording.duration().as_secs_f64();
         let count = number(topic.message_count?);
         (seconds > 0.0).then(|| count / seconds)

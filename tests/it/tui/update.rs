@@ -7,7 +7,7 @@ use bagplay::bag::{LookUp, Outline, Schema, TopicId, TopicOutline};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::find::Severity;
 use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
-use bagplay::time::{AtEnd, Ros, Speed, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bagplay::tui::{
     Action, Appearance, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
     FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedField, SavedPin,
@@ -2001,4 +2001,30 @@ fn while_playing_capital_m_names_or_removes_the_mark_that_was_set_just_now() {
     set_state(&mut model, State::Paused, 40_000);
     press(&mut model, "M");
     assert!(is_shown(&model, " name of the mark: "));
+}
+
+#[test]
+fn the_recorded_rate_is_the_usual_one_as_soon_as_it_is_known() {
+    let mut model = paused();
+    let shown = |model: &Model, name: &str| {
+        let picture = picture(model, SCREEN);
+        let row = picture
+            .lines()
+            .find(|row| row.contains(name))
+            .unwrap()
+            .to_owned();
+        let rate = row.split(" / ").nth(1).unwrap().trim_start().to_owned();
+        rate.split(' ').next().unwrap().to_owned()
+    };
+    // 300 messages in 60 s.
+    assert_eq!(shown(&model, "/gnss/fix"), "5.00");
+    let mut periods = vec![None; TOPICS.len()];
+    for topic in [3, 7] {
+        periods[topic] = Some(Duration::from_millis(50));
+    }
+    model.handle(Event::Periods(periods), stamp(0));
+    assert_eq!(shown(&model, "/gnss/fix"), "20.0");
+    // Where it is not known, the average is shown; a latched topic has none.
+    assert_eq!(shown(&model, "/imu/data"), "200");
+    assert_eq!(shown(&model, "/map"), "–");
 }
