@@ -70,6 +70,8 @@ pub enum Action {
     Watch,
     /// Watch no field.
     Unwatch,
+    /// Scroll the plots of watched fields.
+    ScrollPlots(i8),
     /// Switch between local time, UTC and seconds.
     TimeFormat,
     /// Zoom the time line in or out.
@@ -135,6 +137,7 @@ impl Action {
             | Self::Solo
             | Self::Watch
             | Self::Unwatch
+            | Self::ScrollPlots(_)
             | Self::TimeFormat
             | Self::Zoom(_)
             | Self::Help
@@ -248,6 +251,8 @@ pub const BINDINGS: &[Group] = &[
         row("solo", Action::Solo, "S", None, "mute all other topics, or none"),
         row("watch", Action::Watch, "w", None, "watch a topic's selected field, or not"),
         row("unwatch", Action::Unwatch, "W", None, "watch no field"),
+        row("plots-up", Action::ScrollPlots(-1), "K", None, "up in the plots, if not all fit"),
+        row("plots-down", Action::ScrollPlots(1), "J", None, "down in the plots"),
         row("filter", Action::Filter, "/", Some("filter"), "filter topics by name; in a topic: find messages"),
     ]),
     ("Screen", &[
@@ -271,7 +276,7 @@ pub const BINDINGS: &[Group] = &[
 pub const GESTURES: &[(&str, &str)] = &[
     ("move", "on the bar or the lane: the time there"),
     ("click, drag", "on the bar or the lane: scrub"),
-    ("wheel", "seek 1 s; in the table, move"),
+    ("wheel", "seek 1 s; in the table or the plots, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
     ("click", "a column's head: sort; again: reverse, then not"),

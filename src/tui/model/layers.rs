@@ -83,6 +83,8 @@ pub(crate) enum PromptKind {
     Cut(TimeRange),
     /// A rate.
     Rate,
+    /// Which elements of the selected array to watch.
+    Elements,
 }
 
 impl PromptKind {
@@ -93,7 +95,7 @@ impl PromptKind {
             Self::Filter => Some(TypedKind::Filter),
             Self::Find(_) => Some(TypedKind::Find),
             Self::Rate => Some(TypedKind::Rate),
-            Self::MarkName(_) | Self::Cut(_) => None,
+            Self::MarkName(_) | Self::Cut(_) | Self::Elements => None,
         }
     }
 }
@@ -124,6 +126,7 @@ impl Prompt {
             PromptKind::Find(_) => "find",
             PromptKind::Cut(_) => "write A-B to",
             PromptKind::Rate => "rate",
+            PromptKind::Elements => "elements",
         };
         Self {
             kind,
@@ -148,6 +151,7 @@ impl Prompt {
             }
             PromptKind::Cut(_) => "the path of a new file; esc cancels",
             PromptKind::Rate => "0.5, 2, -1 (backwards), max",
+            PromptKind::Elements => "indexes from 0, or from the end: 0, 2-4, -1",
         }
     }
 }

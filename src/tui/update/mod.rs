@@ -199,6 +199,7 @@ impl Model {
             Action::Solo => self.solo(stamp),
             Action::Watch => self.toggle_watch(stamp),
             Action::Unwatch => self.unwatch_all(stamp),
+            Action::ScrollPlots(by) => self.scroll_plots(by.into(), stamp),
             Action::GoTo => self.layer = Layer::Prompt(Prompt::new(PromptKind::GoTo, "")),
             Action::Filter if matches!(self.layer, Layer::Topic(..)) => {
                 self.ask_for_condition(stamp);

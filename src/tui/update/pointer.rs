@@ -62,7 +62,11 @@ impl Model {
             Gesture::Press | Gesture::RangePress => {
                 !self.is_covered(mouse) && self.axis_at(mouse.position()).is_some()
             }
-            Gesture::Wheel(_) => !self.is_covered(mouse) && !is_in(self.layout().table, mouse),
+            Gesture::Wheel(_) => {
+                let Layout { table, watch, .. } = self.layout();
+                let scrolls = is_in(watch, mouse) && view::hidden_plots(self) > 0;
+                !self.is_covered(mouse) && !is_in(table, mouse) && !scrolls
+            }
             Gesture::Drag | Gesture::Release | Gesture::Move => false,
         }
     }
@@ -108,6 +112,9 @@ impl Model {
         if self.is_covered(mouse) || is_in(self.layout().table, mouse) {
             self.perform(Action::Move(turn), stamp);
             return;
+        }
+        if is_in(self.layout().watch, mouse) && view::hidden_plots(self) > 0 {
+            return self.scroll_plots(turn.into(), stamp);
         }
         let by = WHEEL.saturating_mul(turn.into());
         self.seek(self.playhead().saturating_add(by), stamp);

@@ -116,6 +116,11 @@ pub(super) fn head_at(model: &Model, place: Position) -> Option<SortBy> {
         .map(|head| head.by)
 }
 
+/// How many plots of watched fields have no room.
+pub(super) fn hidden_plots(model: &Model) -> usize {
+    watch::pane::hidden(model, model.layout().watch)
+}
+
 /// The area of the overlay, whether there is one or not.
 pub(super) fn overlay_area(model: &Model) -> Rect {
     overlay_area_within(model, Rect::new(0, 0, model.size.width, model.size.height))

@@ -330,6 +330,8 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("mute", "mute /camera/front/camera_info", "/camera/front/camera_info is muted", "/camera/front/camera_info  (muted)"),
     ("watch", "", "to watch a field, show its topic and select it", ""),
     ("unwatch", "", "no field is watched", ""),
+    ("plots-up", "", "no field is watched", ""),
+    ("plots-down", "", "no field is watched", ""),
     ("filter", "", "", " filter: "),
     ("time-face", "", "", "12:32:19.184 UTC"),
     ("zoom-in", "outline 4.684 to 34.684", "", "zoom 00:15.000"),
@@ -1590,14 +1592,14 @@ fn a_field_is_watched_from_the_card_of_its_topic() {
         line(2, "position", ""),
         line(3, "x", "1.5"),
         line(2, "name", "\"a\""),
-        line(0, "covariance", "[0, 0]"),
+        line(0, "names", "[\"a\", \"b\"]"),
         line(0, "seen", "true"),
     ];
     model.handle(
         found(TopicId(0), lines.clone(), PayloadFormat::Cdr),
         stamp(0),
     );
-    // The first is the delay; arrays and messages are passed over, and the last one stays selected.
+    // The first is the delay; arrays of texts and messages are passed over, and the last one stays selected.
     for (keys, expected) in [
         ("w", &["delay"][..]),
         ("down w", &["delay", "poses[0].position.x"]),
@@ -1912,13 +1914,13 @@ fn undo_sets_a_loop_again_that_a_seek_has_cleared() {
 #[test]
 fn a_key_without_an_action_is_explained_once() {
     let mut model = paused();
-    press(&mut model, "K");
+    press(&mut model, "X");
     assert_eq!(
         last_log_line(&model),
-        "K is not bound to an action; ? shows all keys"
+        "X is not bound to an action; ? shows all keys"
     );
     let before = last_log_line(&model);
-    press(&mut model, "J K");
+    press(&mut model, "Y X");
     assert_eq!(last_log_line(&model), before);
 }
 
@@ -2027,4 +2029,95 @@ fn the_recorded_rate_is_the_usual_one_as_soon_as_it_is_known() {
     // Where it is not known, the average is shown; a latched topic has none.
     assert_eq!(shown(&model, "/imu/data"), "200");
     assert_eq!(shown(&model, "/map"), "–");
+}
+
+#[test]
+fn elements_of_an_array_are_watched_by_their_indexes() {
+    let mut model = paused();
+    press(&mut model, "enter");
+    let lines = vec![
+        line(0, "joints", ""),
+        line(1, "[0]", ""),
+        line(2, "position", "[0.5, -1.25, 3]"),
+        line(0, "empty", "[]"),
+        line(0, "on", "[true, false]"),
+    ];
+    model.handle(found(TopicId(0), lines, PayloadFormat::Cdr), stamp(0));
+    let typed = |model: &mut Model, text: &str| {
+        press(model, "w");
+        type_text(model, text);
+        press(model, "enter");
+    };
+    press(&mut model, "down w");
+    assert!(is_shown(
+        &model,
+        "elements of /camera/front/camera_info joints[0].position[*]: "
+    ));
+    press(&mut model, "esc");
+    assert!(is_shown(&model, "position"));
+    typed(&mut model, "0 2");
+    let watched_so_far = ["joints[0].position[0]", "joints[0].position[2]"];
+    assert_eq!(watched(&model), watched_so_far);
+    // Those that are watched stay so; the line stays open at an error.
+    for (text, wrong) in [
+        ("", "an index is missing"),
+        ("x", "`x` is not an index; hint: 0, 2-4, -1"),
+        ("0-9", "only 8 fields are watched; remove some first"),
+    ] {
+        typed(&mut model, text);
+        assert!(is_shown(&model, wrong), "{text}");
+        press(&mut model, "esc");
+    }
+    typed(&mut model, "0-1");
+    press(&mut model, "down");
+    typed(&mut model, "-1");
+    let more = ["joints[0].position[1]", "on[-1]"];
+    assert_eq!(watched(&model), [&watched_so_far[..], &more].concat());
+}
+
+#[test]
+fn plots_are_scrolled_if_not_all_fit() {
+    let imu = "sensor_msgs/msg/Imu";
+    let saved: Vec<SavedPin> = (0..8)
+        .map(|at| saved_pin("/imu/data", imu, Some(&format!("f{at}"))))
+        .collect();
+    let mut model = fresh(appearance()).watching(&saved);
+    model.handle(Event::Resized(SCREEN), stamp(0));
+    set_state(&mut model, State::Paused, 12_184);
+    let shown = |model: &Model| {
+        let names =
+            (0..8).filter(|at| picture(model, SCREEN).contains(&format!("/imu/data f{at} ")));
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&model), [0]);
+    press(&mut model, "J J J");
+    assert_eq!(shown(&model), [3]);
+    let last = without_overlay(&model);
+    press(&mut model, "J J J J J J J K");
+    assert_eq!(shown(&model), [6]);
+    // The wheel over the plots does the same, and elsewhere it seeks.
+    let row = picture(&model, SCREEN)
+        .lines()
+        .position(|row| row.contains("f6 "))
+        .unwrap();
+    mouse(
+        &mut model,
+        Gesture::Wheel(-1),
+        10,
+        u16::try_from(row).unwrap(),
+    );
+    assert_eq!(
+        (shown(&model), effects(&mut model)),
+        (vec![5], String::new())
+    );
+    // On a larger screen, all of them are shown from the first.
+    let large = Size {
+        width: 200,
+        height: 60,
+    };
+    let all = picture(&last, large);
+    assert!((0..8).all(|at| all.contains(&format!("/imu/data f{at} "))));
+    model.handle(Event::Resized(large), stamp(0));
+    press(&mut model, "J");
+    assert_eq!(last_log_line(&model), "all watched fields are shown");
 }

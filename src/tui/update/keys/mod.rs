@@ -1,6 +1,7 @@
 //! What the keys do, a file for each group of them.
 
 pub(super) mod cut;
+pub(super) mod elements;
 pub(super) mod find;
 pub(super) mod holes;
 pub(super) mod prompt;

@@ -97,6 +97,7 @@ impl Model {
                 Ok(())
             }
             PromptKind::Find(topic) => self.find_in(topic, &text, stamp),
+            PromptKind::Elements => self.watch_elements(&text, stamp),
             PromptKind::Cut(range) => {
                 self.cut(range, text);
                 Ok(())
