@@ -157,6 +157,7 @@ fn model(size: Size) -> Result<Model> {
         theme: ThemeName::Dark.theme(Background::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
         pictures: PictureStyle::Blocks(ColorDepth::True),
+        has_mouse: true,
     };
     let row = |(topic, id): (&bagplay::bag::Topic, u32)| TopicRow {
         id: bagplay::bag::TopicId(id),

@@ -15,6 +15,7 @@ use crate::bag::density::hole::Hole;
 use crate::bag::density::indexed_holes;
 use crate::bag::density::outline::{Outline, TopicOutline};
 use crate::bag::density::passes;
+use crate::bag::density::timing::Timing;
 use crate::bag::index::contents::{Contents, FileSummary};
 use crate::bag::index::damaged_part::DamagedPart;
 use crate::bag::index::topic::Topic;
@@ -177,6 +178,12 @@ impl Bag {
 
     /// The same; also `None` as soon as `is_wanted`, which is called at each chunk, returns `false`.
     pub fn holes_while(&self, is_wanted: &mut dyn FnMut() -> bool) -> Option<Vec<Hole>> {
+        self.timing_while(is_wanted)?.holes
+    }
+
+    /// Holes, and the usual times between messages. `None` under the same conditions, but for holes alone if there are
+    /// too many long times between messages.
+    pub fn timing_while(&self, is_wanted: &mut dyn FnMut() -> bool) -> Option<Timing> {
         indexed_holes::find(&self.contents, is_wanted)
     }
 

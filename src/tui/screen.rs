@@ -8,16 +8,19 @@ use std::io;
 use jiff::Timestamp;
 use rustix::process::Signal;
 
+use super::lookup::Lookup;
+use super::lookup::request::FindRequest;
 use super::lookup::requests::Requests;
-use super::lookup::{FindRequest, Lookup};
 use super::model::Model;
 use super::outbox::{FRAME, Outbox};
 use super::terminal::Terminal;
 use super::update::Event;
+use super::update::outcomes::UnshownSteps;
 use crate::bag::Reach;
 use crate::marks::Mark;
-use crate::player::{Outcome, Refusal, Short, Transport};
+use crate::player::{Command, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
+use crate::tui::input::mouse::Gesture;
 use crate::tui::model::parts::{CutRequest, Effect};
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
@@ -53,6 +56,7 @@ pub struct Screen {
     reach: Reach,
     lookup: Lookup,
     outbox: Outbox,
+    steps: UnshownSteps,
     /// A terminal error since the last frame.
     failure: Option<io::Error>,
     is_stale: bool,
@@ -77,10 +81,14 @@ impl Screen {
         lookup.holes();
         lookup.alerts();
         model.size = terminal.size()?;
+        if !model.appearance.has_mouse {
+            model.log_mouse(Timestamp::now());
+        }
         Ok(Self {
             model,
             terminal,
             outbox: Outbox::new(transport.clone()),
+            steps: UnshownSteps::default(),
             transport,
             reach,
             lookup,
@@ -104,8 +112,11 @@ impl Screen {
                 // The size may be the same again, but what was cut off meanwhile is lost.
                 self.terminal.invalidate();
             }
+            let is_move = matches!(&event, Event::Mouse(mouse) if mouse.gesture == Gesture::Move);
+            let hovered = self.model.hovered();
             self.model.handle(event, stamp);
-            self.is_stale = true;
+            // Most moves of the mouse change nothing that is shown.
+            self.is_stale |= !is_move || self.model.hovered() != hovered;
         }
         let mut requests = Vec::new();
         for effect in self.model.take_effects() {
@@ -206,6 +217,9 @@ impl Screen {
         }
         let is_drawn = self.terminal.draw(&self.model)?;
         (self.is_stale, self.drawn_at) = (!is_drawn, now);
+        if let Some(until) = self.model.lit_until() {
+            self.draw_again_at(until);
+        }
         // The read-ahead grows for a while after playback is paused.
         let read_to = self.reach.get();
         if read_to != self.read_to || self.reach.looking_up().is_some() {
@@ -218,7 +232,7 @@ impl Screen {
 
     fn observe(&mut self) {
         for outcome in self.outbox.outcomes() {
-            log_outcome(outcome);
+            self.steps.take(outcome);
         }
         // A requested change is shown at once; the player's older state does not undo it.
         let is_settled = self.outbox.is_settled();
@@ -232,8 +246,11 @@ impl Screen {
             }
         }
         self.model.set_look_up(self.reach.looking_up());
+        let is_answered = !self.outbox.is_waiting() && !self.outbox.has_unsent();
+        let sent = self.steps.sent(&counts, is_answered);
         self.model
             .observe(self.transport.now(), status, counts, self.reach.get());
+        self.model.show_steps(&sent, Timestamp::now());
         if self.model.wants_damaged_parts() {
             self.lookup.damaged(self.transport.met_damage());
         }
@@ -245,7 +262,12 @@ impl Screen {
 
     fn carry_out(&mut self, effect: Effect) -> Option<ScreenRequest> {
         match effect {
-            Effect::Command(command) => self.outbox.push(command),
+            Effect::Command(command) => {
+                if matches!(command, Command::Step(_) | Command::StepTopic(..)) {
+                    self.steps.begin(self.transport.topic_counts());
+                }
+                self.outbox.push(command);
+            }
             Effect::Outline(range) => self.lookup.outline(range),
             Effect::Find(expression) => self.lookup.find(FindRequest::Begin(expression)),
             Effect::EndFind => self.lookup.find(FindRequest::End),
@@ -283,36 +305,5 @@ impl Screen {
         for to in self.outbox.send(self.transport.now()) {
             self.model.seek_sent(to);
         }
-    }
-}
-
-/// Logs what a user cannot see otherwise: that steps found no message, or were not made.
-fn log_outcome(outcome: Outcome) {
-    match outcome {
-        Outcome::Stepped { short, .. } => match short {
-            Some(Short::NoneAhead) => tracing::info!("no next message"),
-            Some(Short::NoneBehind) => tracing::info!("no previous message"),
-            Some(Short::NoPath) => tracing::warn!(
-                "the steps that were left are given up: the connection to the network is lost"
-            ),
-            None | Some(Short::Replaced | Short::Over) => {}
-        },
-        Outcome::Refused(Refusal::NoPath) => tracing::warn!(
-            "no step: the connection to the network is lost; step again when it is back"
-        ),
-        Outcome::Refused(
-            Refusal::Over
-            | Refusal::AtEnd
-            | Refusal::NotPaused
-            | Refusal::UnknownTopic
-            | Refusal::Replaced
-            | Refusal::NotDrivable
-            | Refusal::Elsewhere
-            | Refusal::NoMessages
-            | Refusal::ClockWithMessages
-            | Refusal::Following,
-        )
-        | Outcome::Done
-        | Outcome::Landed(_) => {}
     }
 }

@@ -49,6 +49,7 @@ impl Look {
             theme: theme.theme(background.unwrap_or(Background::Dark), depth),
             time_format: self.config.time_format,
             pictures: self.pictures(has_pictures, depth),
+            has_mouse: !self.config.no_mouse,
         }
     }
 }
@@ -94,7 +95,13 @@ fn config() -> Result<Config, Failure> {
         return Ok(Config::default());
     };
     match settings::read(&path)? {
-        Some(text) => Config::parse(&text, &path).or_exit(Exit::Usage),
+        Some(text) => {
+            let config = Config::parse(&text, &path).or_exit(Exit::Usage)?;
+            for warning in &config.warnings {
+                tracing::warn!("{warning}");
+            }
+            Ok(config)
+        }
         None => Ok(Config::default()),
     }
 }

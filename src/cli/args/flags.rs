@@ -121,8 +121,13 @@ impl PlayArgs {
     }
 }
 
+/// The configuration file; `app/bar/look.rs` reads it.
+const FILES: &str = "\
+Configuration of the transport bar (keys, colours, times, mouse):
+  $XDG_CONFIG_HOME/bagplay/config.toml, by default ~/.config/bagplay/config.toml";
+
 fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{EXIT_CODES}")
+    format!("{EXAMPLES}\n\n{FILES}\n\n{EXIT_CODES}")
 }
 
 /// What is printed, and where to; for all commands.

@@ -7,6 +7,7 @@
 //! colors = "256"        # 16, 256 or truecolor
 //! ascii = true
 //! pictures = "blocks"   # auto, blocks, kitty, sixel, iterm2 or off
+//! mouse = false
 //!
 //! [keys]
 //! quit = ["X", "ctrl+c"]
@@ -36,12 +37,16 @@ pub struct Config {
     pub time_format: TimeFormat,
     /// Whether only ASCII characters are drawn.
     pub ascii: bool,
+    /// Whether the mouse is left to the terminal at first.
+    pub no_mouse: bool,
     /// The colours.
     pub theme: ThemeName,
     /// How pictures are drawn.
     pub pictures: PictureSetting,
     /// How many colours the terminal shows; `None`: what its environment says.
     pub colors: Option<ColorDepth>,
+    /// What is wrong in the file and has no effect, with its line.
+    pub warnings: Vec<ConfigError>,
 }
 
 /// A file that cannot be used.
@@ -64,10 +69,11 @@ struct ConfigFile {
 #[serde(default, deny_unknown_fields)]
 struct TuiSection {
     time: TimeFormat,
-    theme: ThemeName,
+    theme: Option<Spanned<String>>,
     colors: Option<ColorDepth>,
     ascii: bool,
     pictures: PictureSetting,
+    mouse: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -115,13 +121,28 @@ impl Config {
             let what = "no key is bound to `quit`; hint: quit = \"q\"";
             return Err(wrong(text.len(), what.to_owned()));
         }
+        let known = |name: &Spanned<String>| {
+            let named = |(known, _): &&(&str, ThemeName)| *known == name.as_ref();
+            let (_, theme) = ThemeName::ALL.iter().find(named)?;
+            Some(*theme)
+        };
+        let (theme, warnings) = match file.tui.theme.map(|name| (known(&name), name)) {
+            None => (ThemeName::default(), Vec::new()),
+            Some((Some(theme), _)) => (theme, Vec::new()),
+            Some((None, name)) => {
+                let unknown = wrong(name.span().start, unknown_theme(name.as_ref()));
+                (ThemeName::default(), vec![unknown])
+            }
+        };
         Ok(Self {
             bindings,
             time_format: file.tui.time,
             ascii: file.tui.ascii,
             pictures: file.tui.pictures,
-            theme: file.tui.theme,
+            no_mouse: file.tui.mouse == Some(false),
+            theme,
             colors: file.tui.colors,
+            warnings,
         })
     }
 }
@@ -136,6 +157,13 @@ fn read(keys: &OneOrMore) -> Result<Keys, String> {
         read = read.and(Keys::parse(text).map_err(|error| error.to_string())?);
     }
     Ok(read)
+}
+
+/// The bar is useful in any colours, so this is no error.
+fn unknown_theme(name: &str) -> String {
+    let names: Vec<&str> = ThemeName::ALL.iter().map(|(name, _)| *name).collect();
+    let names = names.join(", ");
+    format!("there is no theme `{name}`, so `auto` is used; hint: {names}")
 }
 
 fn unknown_action(name: &str) -> String {
@@ -167,11 +195,11 @@ mod tests {
     #[test]
     fn the_settings_of_the_file_are_used() {
         let config = parse(
-            "[tui]\ntime = \"utc\"\ntheme = \"light\"\nascii = true\n[keys]\nquit = [\"x\", \"ctrl+c\"]\nmark = \"q\"\n",
+            "[tui]\ntime = \"utc\"\ntheme = \"light\"\nascii = true\nmouse = false\n[keys]\nquit = [\"x\", \"ctrl+c\"]\nmark = \"q\"\n",
         )
         .unwrap();
         assert_eq!((config.time_format, config.ascii), (TimeFormat::Utc, true));
-        assert_eq!(config.theme, ThemeName::Light);
+        assert_eq!((config.theme, config.no_mouse), (ThemeName::Light, true));
         let twice = parse("[keys]\nquit = [\"x\", \"x\"]\n").unwrap();
         assert_eq!(twice.bindings.keys(Action::Quit).to_string(), "x");
         assert_eq!(config.bindings.keys(Action::Quit).to_string(), "x  ctrl+c");
@@ -179,6 +207,21 @@ mod tests {
             config.bindings.action("q".parse().unwrap()),
             Some(Action::Mark)
         );
+    }
+
+    #[test]
+    fn each_theme_has_its_name_and_another_name_is_a_warning() {
+        for (name, theme) in ThemeName::ALL {
+            let config = parse(&format!("[tui]\ntheme = \"{name}\"\n")).unwrap();
+            assert_eq!((config.theme, config.warnings), (theme, Vec::new()));
+        }
+        let config = parse("[tui]\n\ntheme = \"dusk\"\nascii = true\n").unwrap();
+        assert_eq!((config.theme, config.ascii), (ThemeName::Auto, true));
+        let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+        let hint = "hint: auto, dark, light, safe, amber, none";
+        let expected =
+            format!("config.toml:3: there is no theme `dusk`, so `auto` is used; {hint}");
+        assert_eq!(warnings, [expected]);
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub enum Action {
     Move(i8),
     /// The same by a page.
     Page(i8),
+    /// Sort the table by the next column.
+    Sort,
     /// Show the selected topic.
     Show,
     /// Mute or unmute the selected topic.
@@ -74,6 +76,8 @@ pub enum Action {
     Watch,
     /// Watch no field.
     Unwatch,
+    /// Scroll the plots of watched fields.
+    ScrollPlots(i8),
     /// Switch between local time, UTC and seconds.
     TimeFormat,
     /// Zoom the time line in or out.
@@ -84,6 +88,8 @@ pub enum Action {
     Back,
     /// Show the whole event log.
     Log,
+    /// Use the mouse, or leave it to the terminal.
+    Mouse,
     /// Redraw the whole screen.
     Redraw,
     /// Suspend the process, as ctrl-Z does.
@@ -142,16 +148,19 @@ impl Action {
             | Self::Filter
             | Self::Move(_)
             | Self::Page(_)
+            | Self::Sort
             | Self::Show
             | Self::Mute
             | Self::Solo
             | Self::Watch
             | Self::Unwatch
+            | Self::ScrollPlots(_)
             | Self::TimeFormat
             | Self::Zoom(_)
             | Self::Help
             | Self::Back
             | Self::Log
+            | Self::Mouse
             | Self::Redraw
             | Self::Suspend
             | Self::CopyCommand
@@ -212,7 +221,7 @@ pub const BINDINGS: &[Group] = &[
         row("normal-rate", Action::NormalRate, "backspace =", None, "rate back to 1×"),
         row("ask-rate", Action::AskRate, "R", None, "type a rate"),
         row("reverse", Action::Reverse, "r", None, "reverse the playing direction"),
-        row("skip-gaps", Action::SkipGaps, "s", None, "skip long gaps, or play them"),
+        row("skip-gaps", Action::SkipGaps, "G", None, "skip long gaps, or play them"),
         row("clock", Action::Clock, "c", None, "publish /clock, or not"),
         row("clock-rate", Action::ClockRate, "C", None, "type the rate of /clock"),
     ]),
@@ -256,11 +265,14 @@ pub const BINDINGS: &[Group] = &[
         row("down", Action::Move(1), "down j", None, "down in the table"),
         row("page-up", Action::Page(-1), "pageup", None, "a page up"),
         row("page-down", Action::Page(1), "pagedown", None, "a page down"),
+        row("sort", Action::Sort, "s", None, "sort by the next column, or not"),
         row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
         row("solo", Action::Solo, "S", None, "mute all other topics, or none"),
         row("watch", Action::Watch, "w", None, "watch a topic's selected field, or not"),
         row("unwatch", Action::Unwatch, "W", None, "watch no field"),
+        row("plots-up", Action::ScrollPlots(-1), "K", None, "up in the plots, if not all fit"),
+        row("plots-down", Action::ScrollPlots(1), "J", None, "down in the plots"),
         row("filter", Action::Filter, "/", Some("filter"), "filter topics by name; in a topic: find messages"),
     ]),
     ("Screen", &[
@@ -270,6 +282,7 @@ pub const BINDINGS: &[Group] = &[
         row("log", Action::Log, "e", None, "show or hide all events"),
         row("help", Action::Help, "? f1", Some("help"), "show or hide this help"),
         row("back", Action::Back, "esc", None, "close the overlay, or clear the filter"),
+        row("mouse", Action::Mouse, "v", None, "mouse on, or off: the terminal selects text"),
         row("redraw", Action::Redraw, "ctrl+l", None, "redraw the screen"),
         row("suspend", Action::Suspend, "ctrl+z", None, "suspend; fg in the shell continues"),
         row("copy-command", Action::CopyCommand, "y", None, "copy the command line that plays on from here"),
@@ -281,10 +294,13 @@ pub const BINDINGS: &[Group] = &[
 /// The mouse gestures, for the help and the user guide; `update/pointer.rs` implements them.
 #[rustfmt::skip]
 pub const GESTURES: &[(&str, &str)] = &[
+    ("move", "on the bar or the lane: the time there"),
     ("click, drag", "on the bar or the lane: scrub"),
-    ("wheel", "seek 1 s; in the table, move"),
+    ("wheel", "seek 1 s; in the table or the plots, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
+    ("click", "a column's head: sort; again: reverse, then not"),
+    ("click", "a key in the last line: what the key does"),
 ];
 
 /// All rows, without groups.

@@ -2,31 +2,30 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded};
 use crossterm::event;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::key::Key;
-use super::mouse::Mouse;
+use super::mouse::{Gesture, Mouse};
 use crate::tui::model::layout::Size;
 use crate::tui::update::Event;
 
 /// How many events may wait to be handled; the terminal keeps the others.
 const WAITING: usize = 1024;
 
-/// Keys, mouse events and sizes. The channel is disconnected when nothing can be read any more. The thread ends with
-/// the process: it blocks on input.
+/// Keys, mouse events and sizes; of moves of the mouse that follow each other only the last one. The channel is
+/// disconnected when nothing can be read any more. The thread ends with the process: it blocks on input.
 pub fn input_events() -> io::Result<Receiver<Event>> {
     let (send, events) = bounded(WAITING);
     let read = move || {
-        while let Ok(read) = event::read() {
-            if let Some(event) = translate(read)
-                && send.send(event).is_err()
-            {
-                return;
-            }
-        }
+        forward(
+            &mut || event::read().ok().map(translate),
+            &mut || event::poll(Duration::ZERO).unwrap_or(false),
+            &mut |event| send.send(event).is_ok(),
+        );
     };
     std::thread::Builder::new()
         .name("keys".into())
@@ -61,6 +60,32 @@ pub fn terminal_hang_up() -> io::Result<Receiver<Infallible>> {
     Ok(gone)
 }
 
+/// Forwards what is read until nothing can be read (`None`) or taken (`false`) any more. A move of the mouse is kept
+/// back while the next event is there already, and dropped if that is a move, too.
+fn forward(
+    read: &mut dyn FnMut() -> Option<Option<Event>>,
+    is_next_there: &mut dyn FnMut() -> bool,
+    send: &mut dyn FnMut(Event) -> bool,
+) {
+    let mut moved: Option<Event> = None;
+    loop {
+        if moved.is_some() && !is_next_there() && !moved.take().is_none_or(&mut *send) {
+            return;
+        }
+        let Some(event) = read() else { return };
+        let Some(event) = event else { continue };
+        if is_move(&event) {
+            moved = Some(event);
+        } else if !moved.take().is_none_or(&mut *send) || !send(event) {
+            return;
+        }
+    }
+}
+
+fn is_move(event: &Event) -> bool {
+    matches!(event, Event::Mouse(mouse) if mouse.gesture == Gesture::Move)
+}
+
 fn translate(event: event::Event) -> Option<Event> {
     match event {
         event::Event::Key(key) => Key::pressed(key).map(Event::Key),
@@ -70,5 +95,57 @@ fn translate(event: event::Event) -> Option<Event> {
             Some(Event::Resized(Size::of_terminal(width, height)))
         }
         event::Event::FocusGained | event::Event::FocusLost => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_moves_that_follow_each_other_the_last_one_counts() {
+        let mouse = |gesture, column| {
+            Event::Mouse(Mouse {
+                gesture,
+                column,
+                row: 0,
+            })
+        };
+        let moved = |column| mouse(Gesture::Move, column);
+        let key = || Event::Key("q".parse().unwrap());
+        // What is read, and whether the next event is there by then.
+        let steps = [
+            (Some(moved(1)), true),
+            (Some(moved(2)), true),
+            (Some(key()), true),
+            (Some(moved(3)), true),
+            (None, true),
+            (Some(moved(4)), false),
+            (Some(moved(5)), true),
+            (Some(mouse(Gesture::Press, 6)), true),
+            (Some(moved(7)), false),
+        ];
+        let at = std::cell::Cell::new(0);
+        let mut read = || {
+            let step = steps.get(at.get())?;
+            at.set(at.get() + 1);
+            Some(step.0.clone())
+        };
+        let mut is_next_there = || steps[at.get() - 1].1;
+        let mut taken = Vec::new();
+        let mut send = |event| {
+            taken.push(event);
+            true
+        };
+        forward(&mut read, &mut is_next_there, &mut send);
+        let expected = [
+            moved(2),
+            key(),
+            moved(4),
+            moved(5),
+            mouse(Gesture::Press, 6),
+            moved(7),
+        ];
+        assert_eq!(taken, expected);
     }
 }

@@ -6,3 +6,4 @@ pub(super) mod events;
 pub(super) mod goto;
 pub(super) mod key;
 pub(super) mod mouse;
+pub(super) mod prompt_history;

@@ -1,6 +1,7 @@
 //! [`Mouse`]: a mouse event and its position. `bindings.rs` has the help texts, `update/pointer.rs` the reactions.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
 /// A mouse event and its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,9 +27,16 @@ pub enum Gesture {
     Release,
     /// The wheel, up is −1.
     Wheel(i8),
+    /// The mouse moved without a button.
+    Move,
 }
 
 impl Mouse {
+    /// The cell under it.
+    pub(crate) const fn position(self) -> Position {
+        Position::new(self.column, self.row)
+    }
+
     /// Converts a terminal event; `None` for events that are not used.
     pub fn of(event: MouseEvent) -> Option<Self> {
         let has_range_key = event
@@ -41,6 +49,7 @@ impl Mouse {
             MouseEventKind::Up(_) => Gesture::Release,
             MouseEventKind::ScrollUp => Gesture::Wheel(-1),
             MouseEventKind::ScrollDown => Gesture::Wheel(1),
+            MouseEventKind::Moved => Gesture::Move,
             _ => return None,
         };
         Some(Self {

@@ -6,6 +6,7 @@
 //! at last holes and alerts. When the lookup is dropped, no new read begins. The thread is not joined: it owns nothing
 //! that needs cleaning up, and reading a chunk may take long.
 
+pub(super) mod request;
 pub(super) mod requests;
 mod search;
 
@@ -18,7 +19,6 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use crate::bag::{Bag, Damage, TopicId, step_back};
 use crate::decode::{MessageAt, MessageFinder};
-use crate::find::Expression;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::layers::LookupResult;
 use crate::tui::model::timeline::lane::Lane;
@@ -31,6 +31,7 @@ use crate::tui::update::Event;
 use crate::tui::watch::pin::Pin;
 use crate::tui::watch::reader;
 use crate::tui::watch::series::Series;
+use request::{FindRequest, LookupRequest};
 use search::BackgroundSearch;
 
 /// The most parts of a density: more than screens have columns.
@@ -48,38 +49,6 @@ const PANIC: &str = "an error in this program";
 
 /// Receives the answers, as events.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
-
-/// What the screen asks for. Of each kind only the newest request matters.
-#[derive(Clone, PartialEq, Debug)]
-pub enum LookupRequest {
-    /// The density of a range; answered by [`Event::Lane`], several times while it becomes known.
-    Outline(TimeRange),
-    /// The message of a topic at or before a time; answered by [`Event::Lookup`].
-    Message(TopicId, Time<Ros>),
-    /// The holes of the recording; answered by [`Event::Holes`], but not by a player elsewhere.
-    Holes,
-    /// The parts of the recording that are lost because of damage: that which was found when it was opened, and that
-    /// which the player has met; answered by [`Event::Damaged`], but not by a player elsewhere.
-    Damaged(Vec<Damage>),
-    /// The warnings and errors of nodes; answered by [`Event::Alerts`], several times while they become known, but not
-    /// by a player elsewhere.
-    Alerts,
-    /// The messages that satisfy an expression, answered like alerts by [`Event::Hits`].
-    Find(FindRequest),
-    /// The pictures of topics at or before a time; answered by [`Event::Pictures`], but not by a player elsewhere.
-    Pictures(PictureRequest),
-    /// The values of watched fields over a range; answered by [`Event::Watched`], but not by a player elsewhere.
-    Watch(Vec<Pin>, TimeRange),
-}
-
-/// A search, or its end.
-#[derive(Clone, PartialEq, Debug)]
-pub enum FindRequest {
-    /// For this expression.
-    Begin(Box<Expression>),
-    /// The present search ends.
-    End,
-}
 
 /// Sends requests; the answers come as events.
 #[derive(Debug)]
@@ -340,9 +309,12 @@ impl PendingRequests<'_> {
             let bag = self.bag;
             if std::mem::take(&mut self.holes) {
                 let mut is_wanted = || self.answer_searches();
-                let found = guarded(|| bag.holes_while(&mut is_wanted));
+                let found = guarded(|| bag.timing_while(&mut is_wanted)).flatten();
                 if !self.is_over {
-                    (self.sink)(Event::Holes(found.flatten()));
+                    if let Some(timing) = &found {
+                        (self.sink)(Event::Periods(timing.periods.clone()));
+                    }
+                    (self.sink)(Event::Holes(found.and_then(|timing| timing.holes)));
                 }
             } else if std::mem::take(&mut self.alerts) {
                 let sink = self.sink;

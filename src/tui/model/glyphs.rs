@@ -37,6 +37,8 @@ pub struct Glyphs {
     pub(crate) loop_end: &'static str,
     pub(crate) separator: &'static str,
     pub(crate) rule: &'static str,
+    pub(crate) ascending: &'static str,
+    pub(crate) descending: &'static str,
 }
 
 impl Glyphs {
@@ -75,6 +77,8 @@ impl Glyphs {
         loop_end: "⟩",
         separator: " · ",
         rule: "─",
+        ascending: "↑",
+        descending: "↓",
     };
 
     /// For all others.
@@ -112,6 +116,8 @@ impl Glyphs {
         loop_end: "]",
         separator: " | ",
         rule: "-",
+        ascending: "^",
+        descending: "v",
     };
 }
 
@@ -150,6 +156,8 @@ mod tests {
                 set.loop_start,
                 set.loop_end,
                 set.rule,
+                set.ascending,
+                set.descending,
             ];
             for cell in cells.iter().chain(&set.levels) {
                 assert_eq!(Span::raw(*cell).width(), 1, "{cell:?}");

@@ -6,6 +6,7 @@ use crate::bag::TopicId;
 use crate::decode::MessageAt;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::input::goto::TIMES;
+use crate::tui::input::prompt_history::{HistoryPlace, TypedKind};
 use crate::tui::watch::pin::WatchedField;
 
 /// The layer over the screen.
@@ -86,6 +87,21 @@ pub(crate) enum PromptKind {
     Rate,
     /// The rate of the clock.
     ClockRate,
+    /// Which elements of the selected array to watch.
+    Elements,
+}
+
+impl PromptKind {
+    /// Whether earlier texts can be taken again, and which.
+    pub(crate) const fn typed(self) -> Option<TypedKind> {
+        match self {
+            Self::GoTo => Some(TypedKind::GoTo),
+            Self::Filter => Some(TypedKind::Filter),
+            Self::Find(_) => Some(TypedKind::Find),
+            Self::Rate => Some(TypedKind::Rate),
+            Self::MarkName(_) | Self::Cut(_) | Self::ClockRate | Self::Elements => None,
+        }
+    }
 }
 
 /// An input line.
@@ -95,6 +111,8 @@ pub(crate) struct Prompt {
     pub kind: PromptKind,
     /// The text.
     pub input: Input,
+    /// Where the text is among the earlier ones.
+    pub place: HistoryPlace,
     /// The error in the text.
     pub error: Option<String>,
     /// The label before the line.
@@ -113,10 +131,12 @@ impl Prompt {
             PromptKind::Cut(_) => "write A-B to",
             PromptKind::Rate => "rate",
             PromptKind::ClockRate => "/clock in Hz",
+            PromptKind::Elements => "elements",
         };
         Self {
             kind,
             input: Input::from(text),
+            place: HistoryPlace::default(),
             error: None,
             label: label.to_owned(),
             below: Box::default(),
@@ -128,13 +148,16 @@ impl Prompt {
         match self.kind {
             PromptKind::GoTo => TIMES,
             PromptKind::Filter => "a part of a topic's name",
-            PromptKind::MarkName(_) => "enter saves the mark, also without a name; esc cancels",
+            PromptKind::MarkName(_) => {
+                "enter saves the mark, also without a name; delete removes it; esc cancels"
+            }
             PromptKind::Find(_) => {
                 "a condition: level >= WARN, status[].name contains \"imu\", x > 0.5 and y < 2"
             }
             PromptKind::Cut(_) => "the path of a new file; esc cancels",
             PromptKind::Rate => "0.5, 2, -1 (backwards), max",
             PromptKind::ClockRate => "40, 100, 0.5, off",
+            PromptKind::Elements => "indexes from 0, or from the end: 0, 2-4, -1",
         }
     }
 }

@@ -33,10 +33,22 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// The last lines, oldest first; successive equal lines are counted as one.
+/// A line, and how many lines it stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LogEntry {
+    /// The newest of them.
+    pub line: LogLine,
+    /// How many.
+    pub times: u32,
+    /// By which they are the same.
+    cause: String,
+}
+
+/// The last lines, oldest first. Successive equal lines are counted as one. So are warnings and errors that differ in
+/// numbers only, wherever they are: the newest one stands for all of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct EventLog {
-    lines: VecDeque<(LogLine, u32)>,
+    lines: VecDeque<LogEntry>,
 }
 
 impl EventLog {
@@ -46,24 +58,44 @@ impl EventLog {
             line.text.truncate(end);
             line.text.push('…');
         }
-        match self.lines.back_mut() {
-            Some((last, times)) if last.severity == line.severity && last.text == line.text => {
-                last.at = line.at;
-                *times = times.saturating_add(1);
-            }
-            _ => {
-                if self.lines.len() == MAX_LINES {
-                    self.lines.pop_front();
-                }
-                self.lines.push_back((line, 1));
-            }
+        let cause = cause(&line);
+        let is_same =
+            |known: &LogEntry| known.line.severity == line.severity && known.cause == cause;
+        let known = if line.severity >= Severity::Warning {
+            self.lines.iter().rposition(is_same)
+        } else {
+            let last = self.lines.len().checked_sub(1);
+            last.filter(|last| self.lines.get(*last).is_some_and(is_same))
+        };
+        let known = known.and_then(|at| self.lines.remove(at));
+        if known.is_none() && self.lines.len() == MAX_LINES {
+            self.lines.pop_front();
         }
+        let times = known.map_or(1, |known| known.times.saturating_add(1));
+        self.lines.push_back(LogEntry { line, times, cause });
     }
 
-    /// The lines with their counts, newest first.
-    pub(crate) fn newest(&self) -> impl Iterator<Item = &(LogLine, u32)> {
+    /// The lines, newest first.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &LogEntry> {
         self.lines.iter().rev()
     }
+}
+
+/// The text; of warnings and errors without numbers. A number within a name belongs to the name.
+fn cause(line: &LogLine) -> String {
+    if line.severity < Severity::Warning {
+        return line.text.clone();
+    }
+    let word = |word| {
+        let bare = str::trim_start_matches(word, ['(', '[', '+', '-', '×', '−']);
+        if bare.starts_with(|first: char| first.is_ascii_digit()) {
+            "#"
+        } else {
+            word
+        }
+    };
+    let words: Vec<&str> = line.text.split(' ').map(word).collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -82,16 +114,51 @@ mod tests {
             log.push(line("same".into()));
         }
         assert_eq!(
-            log.newest().map(|(_, times)| *times).collect::<Vec<_>>(),
+            log.newest().map(|entry| entry.times).collect::<Vec<_>>(),
             [3]
         );
         for n in 0..MAX_LINES {
             log.push(line(n.to_string()));
         }
         assert_eq!(log.newest().count(), MAX_LINES);
-        assert_eq!(log.newest().last().unwrap().0.text, "0");
+        assert_eq!(log.newest().last().unwrap().line.text, "0");
         log.push(line("ü".repeat(1001)));
-        let (last, _) = log.newest().next().unwrap();
-        assert_eq!(last.text, "ü".repeat(1000) + "…");
+        let last = log.newest().next().unwrap();
+        assert_eq!(last.line.text, "ü".repeat(1000) + "…");
+    }
+
+    #[test]
+    fn warnings_of_one_cause_are_counted_as_one_with_the_newest_numbers() {
+        let mut log = EventLog::default();
+        for (severity, text) in [
+            (Severity::Warning, "/cam1: 3 messages lost (0.1 s)"),
+            (Severity::Info, "mark at +00:01.000"),
+            (Severity::Warning, "/cam2: 3 messages lost (0.1 s)"),
+            (Severity::Info, "mark at +00:02.000"),
+            (Severity::Error, "/cam1: 3 messages lost (0.1 s)"),
+            (Severity::Warning, "/cam1: 12 messages lost (2.5 s)"),
+            (Severity::Warning, "/cam1: 40 messages lost (9.5 s)"),
+            (Severity::Info, "mark at +00:01.000"),
+        ] {
+            log.push(LogLine {
+                at: Timestamp::UNIX_EPOCH,
+                severity,
+                text: text.to_owned(),
+            });
+        }
+        let shown = log
+            .newest()
+            .map(|entry| (entry.line.text.as_str(), entry.times));
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                ("mark at +00:01.000", 1),
+                ("/cam1: 40 messages lost (9.5 s)", 3),
+                ("/cam1: 3 messages lost (0.1 s)", 1),
+                ("mark at +00:02.000", 1),
+                ("/cam2: 3 messages lost (0.1 s)", 1),
+                ("mark at +00:01.000", 1),
+            ]
+        );
     }
 }

@@ -35,10 +35,12 @@ pub(crate) struct TopicRate {
     pub is_active: bool,
 }
 
-/// The recent samples.
+/// The recent samples, and what was measured in the recording.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meters {
     samples: VecDeque<CountSample>,
+    /// The usual time between messages of each topic in the recording, where it is known.
+    pub(crate) recorded: Vec<Option<Duration>>,
 }
 
 impl Meters {

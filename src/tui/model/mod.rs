@@ -16,12 +16,13 @@ pub(super) mod timeline;
 pub(super) mod watch;
 
 use jiff::Timestamp;
-use ratatui::layout::Rect;
+use ratatui::layout::Position;
 
 use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
+use crate::tui::input::prompt_history::PromptHistory;
 use crate::tui::pictures::found::FoundPictures;
 use found::FoundMessages;
 use layers::Layer;
@@ -29,13 +30,12 @@ use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
 use parts::{
-    Appearance, Awaited, Drag, Effect, Facts, Followed, Settings, Subscribers, Target, TopicRow,
-    Undo,
+    Appearance, Awaited, Drag, Effect, Facts, Followed, Lit, Settings, Subscribers, TableOrder,
+    Target, TopicRow, Undo,
 };
 use timeline::ab_loop::AbLoop;
-use timeline::axis::{Axis, ZoomWindow};
+use timeline::axis::ZoomWindow;
 use timeline::damaged::DamagedParts;
-use timeline::folds::Folds;
 use timeline::holes::Holes;
 use timeline::lane::Lane;
 use watch::Watch;
@@ -63,12 +63,16 @@ pub struct Model {
     /// A player in another process does not answer.
     pub(super) is_silent: bool,
     pub(super) rows: Vec<TopicRow>,
+    pub(super) order: TableOrder,
+    pub(super) lit: Option<Lit>,
     pub(super) filter: String,
     /// The selected row among the rows that are shown, and the first row on the screen.
     pub(super) selected: usize,
     pub(super) top: usize,
     pub(super) log: EventLog,
     pub(super) marks: Vec<Mark>,
+    /// The mark that was set last, and when.
+    pub(super) new_mark: Option<(Time<Ros>, Timestamp)>,
     pub(super) window: ZoomWindow,
     pub(super) overview: Option<Lane>,
     /// The density of a close-up, and the range that was requested last.
@@ -100,7 +104,10 @@ pub struct Model {
     pub(super) is_unbound_explained: bool,
     pub(super) last_seek: Option<Timestamp>,
     pub(super) drag: Option<Drag>,
+    /// Where the mouse was last, as far as that is shown.
+    pub(super) pointer: Option<Position>,
     pub(super) layer: Layer,
+    pub(super) typed: PromptHistory,
     pub(super) effects: Vec<Effect>,
 }
 
@@ -114,6 +121,11 @@ impl Model {
         size: Size,
     ) -> Self {
         let (whole, played) = (facts.recording, facts.played);
+        let order = TableOrder {
+            unsorted: rows.iter().map(|row| row.id).collect(),
+            by: None,
+            sorted_at: Time::MIN,
+        };
         Self {
             settings: Settings::of(&facts),
             facts,
@@ -130,11 +142,14 @@ impl Model {
             followed: None,
             is_silent: false,
             rows,
+            order,
+            lit: None,
             filter: String::new(),
             selected: 0,
             top: 0,
             log: EventLog::default(),
             marks,
+            new_mark: None,
             window: ZoomWindow::new(whole),
             overview: None,
             close_up: None,
@@ -155,7 +170,9 @@ impl Model {
             is_unbound_explained: false,
             last_seek: None,
             drag: None,
+            pointer: None,
             layer: Layer::None,
+            typed: PromptHistory::default(),
             effects: Vec::new(),
         }
     }
@@ -210,6 +227,7 @@ impl Model {
         } else {
             self.meters.clear();
         }
+        self.sort_again();
         let window = self
             .window
             .following(self.playhead(), status.segment.speed().is_reverse());
@@ -339,29 +357,6 @@ impl Model {
         }
     }
 
-    /// The range that the bar and the lane show.
-    pub(super) fn window_axis(&self, place: Rect) -> Axis {
-        self.axis(
-            self.window.range(),
-            place.x + 1,
-            place.width.saturating_sub(2),
-        )
-    }
-
-    /// The whole recording.
-    pub(super) fn whole_axis(&self, place: Rect) -> Axis {
-        let Axis { left, width, .. } = self.window_axis(place);
-        self.axis(self.facts.recording, left, width)
-    }
-
-    /// An axis that leaves out long times in which no topic has messages.
-    pub(super) fn axis(&self, range: TimeRange, left: u16, width: u16) -> Axis {
-        Axis {
-            folds: Folds::of(self.holes.of_recording(range), range),
-            ..Axis::plain(range, left, width)
-        }
-    }
-
     /// The layout of the screen.
     pub(super) fn layout(&self) -> Layout {
         let rows = TableRows {
@@ -369,35 +364,6 @@ impl Model {
             pins: self.watch.height(),
         };
         Layout::new(self.size, self.window.is_zoomed(), rows)
-    }
-
-    /// The holes in which a topic is silent and that touch a range. A latched topic has none: it is not expected to
-    /// have messages at any time.
-    pub(super) fn holes_of(
-        &self,
-        id: TopicId,
-        shown: TimeRange,
-    ) -> impl Iterator<Item = TimeRange> {
-        let is_latched = self.topic(id).is_some_and(|topic| topic.is_latched);
-        let holes = (!is_latched).then(|| self.holes.touching(shown, id));
-        holes.into_iter().flatten()
-    }
-
-    /// Whether the damaged parts are to be asked for: at the start, and when the player has met more.
-    pub fn wants_damaged_parts(&mut self) -> bool {
-        let met = self.status.map_or(0, |status| status.damaged);
-        !self.facts.is_elsewhere && self.damaged.are_to_be_asked_for(met)
-    }
-
-    /// Whether the playhead is in a hole of a topic.
-    pub(super) fn is_in_hole(&self, id: TopicId) -> bool {
-        let (here, all) = (self.playhead(), self.facts.recording);
-        let is_within = |hole: TimeRange| {
-            let is_after = hole.start() < here || here == all.start();
-            is_after && (here < hole.stop() || here == all.stop())
-        };
-        self.holes_of(id, TimeRange::between(here, here))
-            .any(is_within)
     }
 
     /// Whether a subscriber of a topic is waited for.

@@ -11,7 +11,7 @@ use crate::find::Expression;
 use crate::marks::Mark;
 use crate::player::{ClockMode, Command, LeadMotion, PlayedRange};
 use crate::ros::Qos;
-use crate::time::{Duration, Ros, Time, TimeRange};
+use crate::time::{Duration, Ros, Steady, Time, TimeRange};
 use crate::tui::input::bindings::Bindings;
 use crate::tui::input::goto::ParseTime;
 use crate::tui::pictures::style::PictureStyle;
@@ -146,6 +146,8 @@ pub struct Appearance {
     pub time_format: TimeFormat,
     /// How pictures are drawn.
     pub pictures: PictureStyle,
+    /// Whether the mouse is used; otherwise the terminal selects text with it.
+    pub has_mouse: bool,
 }
 
 /// The target of a seek, until the player has reached it.
@@ -174,6 +176,74 @@ pub(crate) enum Drag {
         from: Time<Ros>,
         to: Time<Ros>,
     },
+}
+
+/// What the rows of the table can be sorted by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SortBy {
+    Name,
+    Type,
+    HertzNow,
+    HertzRecorded,
+    Megabytes,
+    Sent,
+    InBag,
+    Subscribers,
+    Late,
+}
+
+impl SortBy {
+    /// As it is named beside its direction.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Type => "type",
+            Self::HertzNow => "Hz now",
+            Self::HertzRecorded => "recorded Hz",
+            Self::Megabytes => "MB/s",
+            Self::Sent => "messages sent",
+            Self::InBag => "messages in the bag",
+            Self::Subscribers => "subscriptions",
+            Self::Late => "late messages",
+        }
+    }
+
+    /// Texts begin with the first one, numbers with the highest.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Self::Name | Self::Type)
+    }
+}
+
+/// The order of the rows of the table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TableOrder {
+    /// The topics in the order in which they are not sorted.
+    pub(crate) unsorted: Vec<TopicId>,
+    /// By what, and whether in reverse; `None`: not sorted.
+    pub(crate) by: Option<(SortBy, Reversal)>,
+    /// When they were sorted last.
+    pub(crate) sorted_at: Time<Steady>,
+}
+
+/// Whether an order is the usual one of a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reversal {
+    Usual,
+    Reversed,
+}
+
+/// Topics whose rows are highlighted for a moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Lit {
+    pub(crate) topics: Vec<TopicId>,
+    pub(crate) until: Time<Steady>,
+}
+
+/// A place on an axis under the mouse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hover {
+    pub(crate) axis: Axis,
+    pub(crate) column: u16,
 }
 
 /// A part of the recording to write.

@@ -24,6 +24,8 @@ pub(crate) struct Watch {
     /// The saved pins that were taken over at the start.
     pub(crate) taken: Vec<SavedPin>,
     pub(crate) values: Option<WatchedValues>,
+    /// How many plots are above the first one on the screen; drawing limits it, as the screen may have grown.
+    pub(crate) first: usize,
 }
 
 impl Watch {
@@ -101,6 +103,12 @@ impl Card {
     }
 }
 
+/// Whether it is an array on one line that has a first element, and that is a number or a truth value.
+fn is_array_of_numbers(value: &str) -> bool {
+    let first = value.strip_prefix('[').and_then(|rest| rest.chars().next());
+    first.is_some_and(|first| first.is_ascii_digit() || "-tfNni".contains(first))
+}
+
 /// The lines that have a value and a path.
 fn value_fields(decoded: &Decoded) -> Vec<CardField> {
     let mut fields = Vec::new();
@@ -117,14 +125,17 @@ fn value_fields(decoded: &Decoded) -> Vec<CardField> {
             (parent, true) => format!("{parent}{name}"),
             (parent, false) => format!("{parent}.{name}"),
         };
-        // Arrays have no single value: those on one line, and those whose elements follow.
+        // An array whose elements follow has no value. One that is on one line stands for its elements.
         let next = decoded.lines.get(at + 1);
         let is_parent = next.is_some_and(|next| next.depth > *depth);
         let is_note = name == "…";
-        let has_value = !value.is_empty() && !value.starts_with('[') && !is_parent && !is_note;
+        let is_array = is_array_of_numbers(value);
+        let has_value =
+            !value.is_empty() && (is_array || !value.starts_with('[')) && !is_parent && !is_note;
+        let elements = if is_array { "[*]" } else { "" };
         if has_value
             && !name.is_empty()
-            && let Ok(path) = path.parse::<ValuePath>()
+            && let Ok(path) = format!("{path}{elements}").parse::<ValuePath>()
         {
             fields.push(CardField {
                 field: WatchedField::Value(path),

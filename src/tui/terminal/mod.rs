@@ -7,6 +7,7 @@
 pub(super) mod background;
 pub(super) mod graphics;
 pub(super) mod job_control;
+pub(super) mod mouse_reports;
 pub(super) mod writer;
 
 use std::cell::RefCell;
@@ -17,6 +18,7 @@ use std::sync::Once;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::queue;
+use crossterm::style::Print;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -26,6 +28,7 @@ use super::model::Model;
 use super::view;
 use crate::tui::model::layout::Size;
 use job_control::{has_shell, is_in_foreground};
+use mouse_reports::MouseReports;
 
 /// The terminal while the transport bar uses it.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub struct Terminal {
     buffer: FrameBuffer,
     /// Of the last frame; `None` if the contents of the screen are unknown.
     size: Option<Size>,
+    /// The reports of the mouse that the last frame has selected.
+    mouse: MouseReports,
     /// The title of the window.
     title: String,
     _restore: RestoreOnDrop,
@@ -61,6 +66,7 @@ impl Terminal {
             inner,
             buffer,
             size: None,
+            mouse: MouseReports::Off,
             title,
             _restore: restore,
         })
@@ -91,6 +97,10 @@ impl Terminal {
             self.inner
                 .resize(Rect::new(0, 0, size.width, size.height))?;
         }
+        let mouse = model.mouse_reports();
+        if std::mem::replace(&mut self.mouse, mouse) != mouse {
+            queue!(self.buffer, Print(mouse.sequence()))?;
+        }
         self.inner.draw(|frame| view::draw(model, frame))?;
         queue!(self.buffer, EndSynchronizedUpdate)?;
         writer::draw(self.buffer.0.take());
@@ -115,6 +125,7 @@ impl Terminal {
     /// Sets up the terminal again after the process was stopped; other programs may have changed its state.
     pub fn reenter(&mut self) -> io::Result<()> {
         self.invalidate();
+        self.mouse = MouseReports::Off;
         writer::enter(&self.title)
     }
 }

@@ -1,8 +1,8 @@
 //! Writes to the terminal on a thread of its own, so that a terminal that takes no output holds up no other thread.
 //!
 //! Only this thread knows whether the screen is set up. It processes commands in order, so no frame is written after
-//! the terminal was restored. Raw mode, the alternate screen, the mouse (mode 1002: buttons and drags, not every move)
-//! and bracketed paste are switched on together and off together; switching off twice does nothing.
+//! the terminal was restored. Raw mode, the alternate screen and bracketed paste are switched on together and off
+//! together, and with them the reports of the mouse that frames have switched on; switching off twice does nothing.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,7 @@ use crossterm::terminal::{
 };
 
 use super::job_control::may_use_terminal;
+use super::mouse_reports::MouseReports;
 
 /// How long any thread waits for a terminal that takes no output.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -30,10 +31,6 @@ const QUEUE_LENGTH: usize = 8;
 /// Saves the window's title, and restores it.
 const SAVE_TITLE: &str = "\x1b[22;0t";
 const RESTORE_TITLE: &str = "\x1b[23;0t";
-
-/// Buttons and drags, in coordinates of any size.
-const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// The channel to the thread, once there is one.
 static COMMANDS: OnceLock<Sender<WriterCommand>> = OnceLock::new();
@@ -209,8 +206,7 @@ fn enter_screen(title: &str) -> io::Result<()> {
         SetTitle(title),
         EnterAlternateScreen,
         Hide,
-        EnableBracketedPaste,
-        Print(MOUSE_ON)
+        EnableBracketedPaste
     );
     if entered.is_err() {
         leave_screen();
@@ -224,7 +220,7 @@ fn leave_screen() {
         let _ = execute!(
             stdout(),
             EndSynchronizedUpdate,
-            Print(MOUSE_OFF),
+            Print(MouseReports::Off.sequence()),
             DisableBracketedPaste,
             LeaveAlternateScreen,
             Show,

@@ -2,9 +2,11 @@
 
 pub(super) mod densities;
 pub(super) mod keys;
+pub(super) mod outcomes;
 pub(super) mod pictures;
 pub(super) mod pointer;
 pub(super) mod run_state;
+pub(super) mod sort;
 
 use jiff::Timestamp;
 
@@ -13,6 +15,7 @@ use super::view;
 use crate::bag::{DamagedPart, Hole};
 use crate::marks::Mark;
 use crate::player::Refusal;
+use crate::time::Duration;
 use crate::tui::input::bindings::Action;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
@@ -60,6 +63,8 @@ pub enum Event {
     Holes(Option<Vec<Hole>>),
     /// The parts of the recording that are lost because of damage, as far as it is known.
     Damaged(Vec<DamagedPart>),
+    /// The usual time between messages of each topic, where it is known.
+    Periods(Vec<Option<Duration>>),
     /// Values of watched fields were read.
     Watched(WatchedValues),
     /// Pictures were read.
@@ -95,6 +100,7 @@ impl Model {
             Event::Lane(lane) => self.take_lane(lane),
             Event::Holes(found) => self.holes = Holes::new(found),
             Event::Damaged(parts) => self.damaged.take(parts),
+            Event::Periods(periods) => self.meters.recorded = periods,
             Event::Watched(values) => self.take_watched(values),
             Event::Pictures(found) => self.take_pictures(found),
             Event::Alerts(found) => self.take_alerts(found, stamp),
@@ -121,6 +127,8 @@ impl Model {
     }
 
     fn handle_key(&mut self, key: Key, stamp: Timestamp) {
+        // A mouse that has left the terminal is not reported.
+        self.pointer = None;
         let action = self.appearance.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
             // Some actions also work in a prompt, by keys that do not edit text.
@@ -197,18 +205,20 @@ impl Model {
             Action::LoopAll => self.toggle_whole_loop(stamp),
             Action::Cut => self.ask_for_cut(stamp),
             Action::Mark => self.toggle_mark(stamp),
-            Action::NameMark => self.ask_for_mark_name(),
+            Action::NameMark => self.ask_for_mark_name(stamp),
             Action::NextMark => self.go_to_mark_or_hit(false, stamp),
             Action::PreviousMark => self.go_to_mark_or_hit(true, stamp),
             Action::Hole(by) => self.go_to_hole(by, stamp),
             Action::Alert(by) => self.go_to_alert(by, stamp),
             Action::Move(by) => self.move_by(by.into()),
             Action::Page(by) => self.page(by.into()),
+            Action::Sort => self.sort_by_next(stamp),
             Action::Show => self.show_topic(),
             Action::Mute => self.mute(stamp),
             Action::Solo => self.solo(stamp),
             Action::Watch => self.toggle_watch(stamp),
             Action::Unwatch => self.unwatch_all(stamp),
+            Action::ScrollPlots(by) => self.scroll_plots(by.into(), stamp),
             Action::GoTo => self.layer = Layer::Prompt(Prompt::new(PromptKind::GoTo, "")),
             Action::Filter if matches!(self.layer, Layer::Topic(..)) => {
                 self.ask_for_condition(stamp);
@@ -224,6 +234,10 @@ impl Model {
             Action::Back => self.back(),
             Action::TimeFormat => self.appearance.time_format = self.appearance.time_format.next(),
             Action::Zoom(by) => self.zoom(by, stamp),
+            Action::Mouse => {
+                self.appearance.has_mouse = !self.appearance.has_mouse;
+                self.log_mouse(stamp);
+            }
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::CopyCommand if self.facts.is_elsewhere => {
@@ -314,8 +328,6 @@ impl Model {
     pub(super) fn set_filter(&mut self, text: &str) {
         let selected = self.selected_row().map(|row| row.id);
         text.clone_into(&mut self.filter);
-        let again = self.shown_rows().position(|row| Some(row.id) == selected);
-        self.selected = again.unwrap_or(0);
-        self.scroll_to_selection();
+        self.select(selected);
     }
 }

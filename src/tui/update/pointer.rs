@@ -10,8 +10,10 @@ use crate::tui::input::bindings::Action;
 use crate::tui::input::mouse::{Gesture, Mouse};
 use crate::tui::model::Model;
 use crate::tui::model::layers::Layer;
-use crate::tui::model::parts::Drag;
+use crate::tui::model::layout::Layout;
+use crate::tui::model::parts::{Drag, Hover};
 use crate::tui::model::timeline::axis::Axis;
+use crate::tui::terminal::mouse_reports::MouseReports;
 use crate::tui::view;
 
 /// How far one step of the wheel seeks.
@@ -19,6 +21,11 @@ const WHEEL: Duration = Duration::from_secs(1);
 
 impl Model {
     pub(crate) fn handle_mouse(&mut self, mouse: Mouse, stamp: Timestamp) {
+        if !self.appearance.has_mouse {
+            // It was reported before the terminal got the mouse.
+            return;
+        }
+        self.pointer = Some(mouse.position());
         if self.is_silent && self.would_move_playback(mouse) {
             return self.log_info(NO_ANSWER, stamp);
         }
@@ -31,7 +38,7 @@ impl Model {
                 let to = axis.time(mouse.column);
                 self.drag = Some(Drag::Range { axis, from, to });
             }
-            (Gesture::Drag, None) => {}
+            (Gesture::Drag, None) | (Gesture::Move, _) => {}
             (Gesture::Release, drag) => {
                 self.drag = None;
                 if let Some(Drag::Range { axis, from, .. }) = drag {
@@ -53,17 +60,21 @@ impl Model {
     fn would_move_playback(&self, mouse: Mouse) -> bool {
         match mouse.gesture {
             Gesture::Press | Gesture::RangePress => {
-                !self.is_covered(mouse) && self.axis_at(mouse).is_some()
+                !self.is_covered(mouse) && self.axis_at(mouse.position()).is_some()
             }
-            Gesture::Wheel(_) => !self.is_covered(mouse) && !is_in(self.layout().table, mouse),
-            Gesture::Drag | Gesture::Release => false,
+            Gesture::Wheel(_) => {
+                let Layout { table, watch, .. } = self.layout();
+                let scrolls = is_in(watch, mouse) && view::hidden_plots(self) > 0;
+                !self.is_covered(mouse) && !is_in(table, mouse) && !scrolls
+            }
+            Gesture::Drag | Gesture::Release | Gesture::Move => false,
         }
     }
 
     fn begin_drag_or_click(&mut self, mouse: Mouse, stamp: Timestamp) {
         if mouse.gesture == Gesture::Press {
             self.press_at(mouse, stamp);
-        } else if let Some(axis) = self.axis_at(mouse) {
+        } else if let Some(axis) = self.axis_at(mouse.position()) {
             let from = axis.time(mouse.column);
             let to = from;
             self.drag = Some(Drag::Range { axis, from, to });
@@ -71,13 +82,21 @@ impl Model {
     }
 
     fn press_at(&mut self, mouse: Mouse, stamp: Timestamp) {
-        if let Some(axis) = self.axis_at(mouse) {
+        if let Some(axis) = self.axis_at(mouse.position()) {
             self.drag = Some(Drag::Scrub(axis));
             self.seek(axis.time(mouse.column), stamp);
             return;
         }
-        let table = self.layout().table;
-        if is_in(table, mouse) {
+        let Layout { table, footer, .. } = self.layout();
+        if is_in(footer, mouse) {
+            if let Some(action) = view::footer_action(self, mouse.column) {
+                self.perform(action, stamp);
+            }
+            return;
+        }
+        if let Some(by) = view::head_at(self, mouse.position()) {
+            self.sort_by(by, stamp);
+        } else if is_in(table, mouse) {
             let row = self.top + usize::from(mouse.row - table.y);
             if row >= self.shown_rows().count() {
                 return;
@@ -93,6 +112,9 @@ impl Model {
         if self.is_covered(mouse) || is_in(self.layout().table, mouse) {
             self.perform(Action::Move(turn), stamp);
             return;
+        }
+        if is_in(self.layout().watch, mouse) && view::hidden_plots(self) > 0 {
+            return self.scroll_plots(turn.into(), stamp);
         }
         let by = WHEEL.saturating_mul(turn.into());
         self.seek(self.playhead().saturating_add(by), stamp);
@@ -117,14 +139,54 @@ impl Model {
         }
     }
 
-    /// The axis under the mouse.
-    fn axis_at(&self, mouse: Mouse) -> Option<Axis> {
+    /// Which mouse events are of use: moves only where their time is shown.
+    pub(in crate::tui) fn mouse_reports(&self) -> MouseReports {
+        match (self.appearance.has_mouse, self.shows_hover()) {
+            (false, _) => MouseReports::Off,
+            (true, true) => MouseReports::Moves,
+            (true, false) => MouseReports::Buttons,
+        }
+    }
+
+    /// Logs whose the mouse is.
+    pub(in crate::tui) fn log_mouse(&mut self, stamp: Timestamp) {
+        if self.appearance.has_mouse {
+            return self.log_info("the mouse is used", stamp);
+        }
+        (self.drag, self.pointer) = (None, None);
+        let key = self.appearance.bindings.keys(Action::Mouse).first();
+        let key = key.map_or_else(String::new, |key| format!("; {key} uses it again"));
+        self.log_info(
+            format!("the mouse is left to the terminal, to select text{key}"),
+            stamp,
+        );
+    }
+
+    /// Whether there is a row for the time under the mouse, and nothing covers it.
+    fn shows_hover(&self) -> bool {
+        let has_row = self.layout().events.height > 0;
+        has_row && self.has_recording() && matches!(self.layer, Layer::None)
+    }
+
+    /// The place on an axis under the mouse, if its time is to be shown.
+    pub(in crate::tui) fn hovered(&self) -> Option<Hover> {
+        let place = self.pointer.filter(|_| self.shows_hover())?;
+        let axis = match self.drag {
+            Some(Drag::Scrub(axis) | Drag::Range { axis, .. }) => axis,
+            None => self.axis_at(place)?,
+        };
+        let column = axis.nearest_column(axis.time(place.x));
+        Some(Hover { axis, column })
+    }
+
+    /// The axis at a cell.
+    fn axis_at(&self, place: Position) -> Option<Axis> {
         let layout = self.layout();
-        if is_in(layout.overview, mouse) {
+        if layout.overview.contains(place) {
             Some(self.whole_axis(layout.overview))
         } else if [layout.lane, layout.bar, layout.events]
             .into_iter()
-            .any(|place| is_in(place, mouse))
+            .any(|area| area.contains(place))
         {
             Some(self.window_axis(layout.bar))
         } else {
@@ -134,5 +196,5 @@ impl Model {
 }
 
 fn is_in(place: Rect, mouse: Mouse) -> bool {
-    place.contains(Position::new(mouse.column, mouse.row))
+    place.contains(mouse.position())
 }

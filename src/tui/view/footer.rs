@@ -12,33 +12,88 @@ use crate::tui::model::layers::{Layer, Prompt};
 use crate::tui::model::parts::TopicRow;
 use crate::tui::watch::pin::Pin;
 
+/// Keys and the word that they share.
+struct Hint {
+    keys: Vec<(Action, String)>,
+    word: &'static str,
+}
+
+impl Hint {
+    fn new(model: &Model, actions: &[Action], word: &'static str) -> Self {
+        let key = |action: &Action| {
+            let key = model.appearance.bindings.keys(*action).first()?;
+            let text = if model.appearance.glyphs.is_ascii {
+                format!("{key:#}")
+            } else {
+                key.to_string()
+            };
+            Some((*action, text))
+        };
+        let keys = actions.iter().filter_map(key).collect();
+        Self { keys, word }
+    }
+
+    /// With the blanks after it.
+    fn width(&self) -> usize {
+        let keys = self.keys.iter();
+        let keys: usize = keys.map(|(_, key)| Span::raw(key).width() + 1).sum();
+        keys + self.word.len() + 2
+    }
+}
+
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     if place.height == 0 {
         return;
     }
-    let hints = match model.layer {
-        Layer::None => hints(model),
-        _ => overlay_hints(model),
-    };
-    // Help and quit are the last to be left out; a group that does not fit is left out whole.
-    let width = |(keys, word): &(String, &str)| Span::raw(keys).width() + 1 + word.len() + 2;
-    let mut shown = hints;
-    while !shown.is_empty()
-        && 1 + shown.iter().map(width).sum::<usize>() > usize::from(place.width) + 2
-    {
-        let from_the_end = shown.len().saturating_sub(3);
-        shown.remove(from_the_end);
-    }
     let mut spans = vec![Span::raw(" ")];
-    for (keys, word) in shown {
-        spans.push(Span::styled(keys, model.appearance.theme.accent));
+    for Hint { keys, word } in shown(model, place.width) {
+        let keys: Vec<String> = keys.into_iter().map(|(_, key)| key).collect();
+        let accent = model.appearance.theme.accent;
+        spans.push(Span::styled(keys.join(" "), accent));
         spans.push(Span::raw(format!(" {word}  ")));
     }
     out.set_line(place.x, place.y, &Line::from(spans), place.width);
 }
 
+/// The action at a column of the last line: that of the key there, or of the last key before the word there.
+pub(super) fn action_at(model: &Model, place: Rect, column: u16) -> Option<Action> {
+    let column = usize::from(column.checked_sub(place.x)?);
+    let mut end = 1;
+    for hint in shown(model, place.width) {
+        let start = end;
+        end += hint.width();
+        // Not in the blanks after it.
+        if !(start..end - 2).contains(&column) {
+            continue;
+        }
+        let mut after = start;
+        let last = hint.keys.last().map(|(action, _)| *action);
+        let key = hint.keys.iter().find(|(_, key)| {
+            after += Span::raw(key).width() + 1;
+            column < after
+        });
+        return key.map(|(action, _)| *action).or(last);
+    }
+    None
+}
+
+/// The hints that fit. Help and quit are the last to be left out; a group that does not fit is left out whole.
+fn shown(model: &Model, width: u16) -> Vec<Hint> {
+    let mut shown = match model.layer {
+        Layer::None => hints(model),
+        _ => overlay_hints(model),
+    };
+    while !shown.is_empty()
+        && 1 + shown.iter().map(Hint::width).sum::<usize>() > usize::from(width) + 2
+    {
+        let from_the_end = shown.len().saturating_sub(3);
+        shown.remove(from_the_end);
+    }
+    shown
+}
+
 /// Keys with their words, from the table of bindings.
-fn hints(model: &Model) -> Vec<(String, &'static str)> {
+fn hints(model: &Model) -> Vec<Hint> {
     let mut hints: Vec<(Vec<Action>, &'static str)> = Vec::new();
     if !model.filter.is_empty() {
         hints.push((vec![Action::Back], "all topics"));
@@ -52,13 +107,13 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
     }
     hints
         .into_iter()
-        .map(|(actions, word)| (keys(model, &actions), word))
-        .filter(|(keys, _)| !keys.is_empty())
+        .map(|(actions, word)| Hint::new(model, &actions, word))
+        .filter(|hint| !hint.keys.is_empty())
         .collect()
 }
 
 /// The same with an overlay, which has keys for scrolling; with a topic also those that change its message.
-fn overlay_hints(model: &Model) -> Vec<(String, &'static str)> {
+fn overlay_hints(model: &Model) -> Vec<Hint> {
     let mut hints: Vec<(&[Action], &str)> = Vec::new();
     if let Layer::Topic(card, _) = &model.layer {
         let steps = &[Action::StepTopic(-1), Action::StepTopic(1)];
@@ -83,20 +138,8 @@ fn overlay_hints(model: &Model) -> Vec<(String, &'static str)> {
     }
     hints.push((&[Action::Move(-1), Action::Move(1)], "move"));
     hints.push((&[Action::Back], "close"));
-    let named = |(actions, word)| (keys(model, actions), word);
+    let named = |(actions, word)| Hint::new(model, actions, word);
     hints.into_iter().map(named).collect()
-}
-
-fn keys(model: &Model, actions: &[Action]) -> String {
-    let first = |action: &Action| model.appearance.bindings.keys(*action).first();
-    let keys = actions.iter().filter_map(first).map(|key| {
-        if model.appearance.glyphs.is_ascii {
-            format!("{key:#}")
-        } else {
-            key.to_string()
-        }
-    });
-    keys.collect::<Vec<_>>().join(" ")
 }
 
 /// The input line; returns where the cursor is.

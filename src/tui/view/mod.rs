@@ -2,6 +2,7 @@
 
 pub(super) mod footer;
 pub(super) mod header;
+pub(super) mod hover;
 pub(super) mod overlay;
 mod picture;
 pub(super) mod table;
@@ -15,9 +16,12 @@ use ratatui::layout::{Position, Rect};
 
 use super::model::Model;
 use crate::bag::TopicId;
+use crate::tui::input::bindings::Action;
 use crate::tui::model::layers::{Layer, Scroll};
+use crate::tui::model::parts::SortBy;
 use overlay::frame::Overlay;
 use overlay::{card, help, log};
+use table::columns::{Columns, Head};
 
 /// Draws everything; returns where the cursor is in the input line, if there is one.
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
@@ -50,9 +54,10 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
         header::draw(model, layout.header, out);
     }
     timeline::draw(model, &layout, out);
+    hover::draw(model, &layout, out);
     table::topics::draw(model, &layout, out);
     watch::pane::draw(model, layout.watch, out);
-    log::draw(model, layout.log, out);
+    log::draw(model, &layout, out);
     let place = overlay_area_within(model, area);
     if let Some((overlay, scroll)) = overlay(model, place) {
         overlay.draw(model, scroll, place, out);
@@ -99,6 +104,32 @@ pub(super) fn scroll_to_field(model: &Model) -> Scroll {
     overlay(model, place).map_or(Scroll::default(), |(overlay, scroll)| {
         overlay.scroll_to_focus(scroll, place)
     })
+}
+
+/// The action whose key is at a column of the last line.
+pub(super) fn footer_action(model: &Model, column: u16) -> Option<Action> {
+    footer::action_at(model, model.layout().footer, column)
+}
+
+/// What the table can be sorted by, in the order of the columns that are shown.
+pub(super) fn sortable(model: &Model) -> Vec<SortBy> {
+    let columns = Columns::new(model, &model.layout());
+    columns.heads().into_iter().map(|head| head.by).collect()
+}
+
+/// What a click on a head of the table sorts by.
+pub(super) fn head_at(model: &Model, place: Position) -> Option<SortBy> {
+    let layout = model.layout();
+    let heads = Columns::new(model, &layout).heads();
+    let is_there = |head: &Head| head.columns.contains(&place.x);
+    let head = heads.into_iter().find(is_there);
+    head.filter(|_| layout.titles.contains(place))
+        .map(|head| head.by)
+}
+
+/// How many plots of watched fields have no room.
+pub(super) fn hidden_plots(model: &Model) -> usize {
+    watch::pane::hidden(model, model.layout().watch)
 }
 
 /// The area of the overlay, whether there is one or not.

@@ -174,6 +174,18 @@ fn an_error_in_the_configuration_names_file_and_line() {
 }
 
 #[test]
+fn an_unknown_theme_is_a_warning_with_the_themes_that_exist() {
+    let config = "[tui]\ntheme = \"dusk\"\ntime = \"utc\"\n";
+    let command = play_demo(&["--start-paused"]).config(config).size(160, 45);
+    let session = command.run();
+    session.wait_text("PAUSED");
+    session.wait_text("UTC");
+    let frame = session.quit();
+    let expected = "config.toml:2: there is no theme `dusk`, so `auto` is used; hint: auto, dark,";
+    assert!(frame.has(expected), "{frame}");
+}
+
+#[test]
 fn the_configuration_sets_keys_and_time_format() {
     let config =
         "[tui]\ntime = \"seconds\"\n[keys]\nquit = \"x\"\nplay-pause = [\"K\", \"ctrl+p\"]\n";
@@ -323,7 +335,7 @@ fn in_ascii_every_byte_is_ascii() {
         session.keys("3mllll))l5ztjt zr[");
         session.wait_text("REVERSE");
         session.keys("Mü");
-        session.wait_text("name of the mark: ");
+        session.wait_text("name of the mark");
         session.keys(&format!("{BACKSPACE}{ENTER}"));
         session.wait_text("q quit");
         session.keys("r5g5");

@@ -426,6 +426,16 @@ impl TerminalSession {
         self.mouse(32, column, row, 'M');
     }
 
+    /// Moves without a button.
+    pub(crate) fn hover(&mut self, column: u16, row: u16) {
+        self.mouse(35, column, row, 'M');
+    }
+
+    /// Which mouse events the terminal reports.
+    pub(crate) fn mouse_mode(&self) -> vt100::MouseProtocolMode {
+        self.inspect_screen(vt100::Screen::mouse_protocol_mode)
+    }
+
     /// Releases the left button.
     pub(crate) fn release(&mut self, column: u16, row: u16) {
         self.mouse(0, column, row, 'm');
@@ -578,7 +588,7 @@ impl TerminalSession {
         let taken = (
             (true, true),
             true,
-            vt100::MouseProtocolMode::ButtonMotion,
+            vt100::MouseProtocolMode::AnyMotion,
             vt100::MouseProtocolEncoding::Sgr,
         );
         assert_eq!(self.inspect_screen(modes), taken);

@@ -153,6 +153,82 @@ fn the_mouse_scrubs_on_the_bar_and_on_the_lane_and_the_wheel_seeks() {
 }
 
 #[test]
+fn the_time_under_the_mouse_is_shown_while_it_is_on_the_bar() {
+    let (mut session, listener, _) = paused(&[]);
+    let bar = session.frame().bar();
+    assert_eq!(session.mouse_mode(), vt100::MouseProtocolMode::AnyMotion);
+    let shown = |column| {
+        let millis = clicked(column) / MILLI;
+        format!("+00:{:02}.{:03}", millis / 1000, millis % 1000)
+    };
+    // As many as a terminal reports of one movement, in one piece.
+    let moves = (2..=60).map(|column| format!("\x1b[<35;{};{}M", column + 1, bar + 1));
+    session.keys(&moves.collect::<String>());
+    session.wait_for("the time under the mouse", |frame| {
+        frame.rows[usize::from(bar) + 1].contains(&shown(60))
+    });
+    session.hover(60, bar + 9);
+    session.wait_for("nothing under the bar", |frame| {
+        !frame.rows[usize::from(bar) + 1].contains('+')
+    });
+    // It seeks nowhere. Where nothing is shown, moves are not reported.
+    assert_at(&session, &listener, 0);
+    session.keys("?");
+    session.wait_text("play or pause; at the end");
+    assert_eq!(session.mouse_mode(), vt100::MouseProtocolMode::ButtonMotion);
+    session.keys(ESC);
+    session.wait_text("PAUSED");
+    assert_eq!(session.mouse_mode(), vt100::MouseProtocolMode::AnyMotion);
+    session.keys("q");
+    session.wait_end();
+    session.assert_restored();
+}
+
+#[test]
+fn the_mouse_is_left_to_the_terminal_by_key_and_by_configuration() {
+    let off = vt100::MouseProtocolMode::None;
+    let (mut session, ..) = paused(&[]);
+    session.keys("v");
+    session.wait_text("the mouse is left to the terminal, to select text; v uses it again");
+    assert_eq!(session.mouse_mode(), off);
+    session.keys("v");
+    session.wait_text("the mouse is used");
+    session.assert_taken();
+    session.keys("q");
+    session.wait_end();
+    session.assert_restored();
+
+    let command = play_demo(&["--start-paused"]).config("[tui]\nmouse = false\n");
+    let mut session = command.run();
+    session.wait_text("the mouse is left to the terminal, to select text; v uses it again");
+    session.wait_text("PAUSED");
+    assert_eq!(session.mouse_mode(), off);
+    session.keys("v");
+    session.wait_text("the mouse is used");
+    session.assert_taken();
+    session.keys("v");
+    session.wait_text("to select text; v uses it again");
+    session.keys("q");
+    session.wait_end();
+    session.assert_restored();
+}
+
+#[test]
+fn a_click_on_a_key_of_the_last_line_does_what_it_does() {
+    let (mut session, listener, recorded) = paused(&[]);
+    let last = session.frame().rows.last().unwrap().clone();
+    let column =
+        |word: &str| u16::try_from(last[..last.find(word).unwrap()].chars().count()).unwrap();
+    let first = recorded.times("/imu", 0, span())[0].min(recorded.times("/odom", 0, span())[0]);
+    session.click(column("step"), 29);
+    heard_until(&listener, &recorded, first);
+    session.click(column("quit"), 29);
+    let (code, _) = session.wait_end();
+    assert_eq!(code, 0);
+    session.assert_restored();
+}
+
+#[test]
 fn a_drag_across_the_bar_ends_at_its_last_position() {
     let (mut session, listener, _) = paused(&[]);
     let bar = session.frame().bar();
@@ -266,6 +342,35 @@ fn each_step_publishes_one_message_and_no_other() {
         assert_eq!(sent, [back]);
     }
     session.wait_text("PAUSED");
+}
+
+#[test]
+fn a_step_says_what_it_has_sent_and_highlights_the_row() {
+    let (mut session, listener, recorded) = paused(&[]);
+    session.keys("5");
+    assert_at(&session, &listener, span() / 2);
+    let at = recorded.after(span() / 2);
+    let name = TWO
+        .into_iter()
+        .find(|name| recorded.times(name, at, at) == [at])
+        .unwrap();
+    session.keys(".");
+    let millis = at / MILLI;
+    let says = format!(
+        "sent 1 message of {name} at +00:{:02}.{:03}",
+        millis / 1000,
+        millis % 1000
+    );
+    session.wait_for("what was sent, and its row", |frame| {
+        frame.has(&says) && frame.row(&format!("{name} ")).contains('●')
+    });
+    // A second later the row is as before, although nothing has happened.
+    session.wait_for("no row highlighted", |frame| {
+        frame.has(&says) && !frame.row(&format!("{name} ")).contains('●')
+    });
+    session.keys(",");
+    session.wait_text("sent 1 message of /");
+    session.quit();
 }
 
 #[test]
@@ -654,7 +759,7 @@ fn beside_a_recorded_clock_none_is_served() {
 #[test]
 fn a_gap_is_skipped_once_the_key_is_pressed() {
     let (mut session, listener, _) = paused(&["--start", "+13.5"]);
-    session.keys("s");
+    session.keys("G");
     session.wait_text("skips gaps > 2s");
     listener.discard();
     session.keys(" ");

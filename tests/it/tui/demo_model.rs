@@ -230,6 +230,7 @@ pub(crate) fn appearance() -> Appearance {
         theme: theme(ThemeName::Dark, ColorDepth::True),
         time_format: TimeFormat::Local,
         pictures: PictureStyle::Blocks(ColorDepth::True),
+        has_mouse: true,
     }
 }
 

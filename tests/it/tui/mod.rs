@@ -2,6 +2,7 @@
 
 pub(crate) mod demo_model;
 pub(crate) mod lookup;
+pub(crate) mod pointing;
 pub(crate) mod random_events;
 pub(crate) mod screens;
 pub(crate) mod update;

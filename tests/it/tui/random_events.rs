@@ -55,6 +55,7 @@ fn any_mouse() -> impl Strategy<Value = Event> {
         Just(Gesture::Drag),
         Just(Gesture::Release),
         any::<i8>().prop_map(Gesture::Wheel),
+        Just(Gesture::Move),
     ];
     // Most of them on a screen of usual size, some anywhere.
     let place = prop_oneof![4 => (0..90_u16, 0..26_u16), 1 => (any::<u16>(), any::<u16>())];

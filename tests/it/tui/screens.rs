@@ -8,8 +8,9 @@ use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{ClockMode, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    Appearance, Awaited, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LookupResult,
-    Model, PictureAt, PictureStyle, Size, Subscribers, Theme, ThemeName, TimeFormat,
+    Appearance, Awaited, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LogLine,
+    LookupResult, Model, PictureAt, PictureStyle, Severity, Size, Subscribers, Theme, ThemeName,
+    TimeFormat,
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
@@ -456,6 +457,37 @@ fn the_event_log() {
     model.handle(Event::Resized(size(60, 8)), stamp(0));
     press(&mut model, "down down");
     frames.add("scrolled", &model, size(60, 8));
+    assert_snapshot!(frames.0);
+}
+
+#[test]
+fn long_lines_in_free_rows_of_the_log() {
+    let mut model = with_events(appearance());
+    for (severity, lost) in [
+        (Severity::Warning, 3),
+        (Severity::Info, 0),
+        (Severity::Warning, 21),
+        (Severity::Error, 2),
+        (Severity::Error, 2),
+    ] {
+        let text = format!(
+            "/lidar/points: {lost} messages did not fit into the queue of a subscriber, which takes them too slowly; \
+             hint: a lower rate, or a larger depth of its queue, or --order topic"
+        );
+        let at = stamp(7_000);
+        model.handle(Event::Log(LogLine { at, severity, text }), at);
+    }
+    set_state(&mut model, State::Paused, 12_184);
+    let mut frames = Frames::default();
+    for (title, height) in [
+        ("no row is free", 24),
+        ("some are", 28),
+        ("all that are needed", 40),
+    ] {
+        frames.add(title, &model, size(80, height));
+    }
+    press(&mut model, "/ i m u enter");
+    frames.add("filtered", &model, size(80, 24));
     assert_snapshot!(frames.0);
 }
 

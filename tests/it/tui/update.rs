@@ -156,7 +156,7 @@ fn leaving_a_player_elsewhere_does_not_stop_it_says_the_help() {
         };
         let large = Size {
             width: 120,
-            height: 80,
+            height: 110,
         };
         let mut model = Model::new(facts, appearance(), rows(), Vec::new(), large);
         press(&mut model, "?");
@@ -342,11 +342,14 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("down", "", "", "›○ /camera/front/image_raw"),
     ("page-up", "", "", "›○ /camera/front/camera_info"),
     ("page-down", "", "", "›○ /tf_static"),
+    ("sort", "", "topics are sorted by Hz now, highest first", "↓Hz now"),
     ("show-topic", "", "", "recorded QoS"),
     ("solo", "mute /camera/front/image_raw, mute /diagnostics, mute /gnss/fix, mute /imu/data, mute /lidar/points, mute /localization/kinematic_state, mute /map, mute /planning/scenario_planning/lane_driving/trajectory, mute /tf_static, mute /vehicle/status", "all topics but /camera/front/camera_info are muted", "/tf_static  (muted)"),
     ("mute", "mute /camera/front/camera_info", "/camera/front/camera_info is muted", "/camera/front/camera_info  (muted)"),
     ("watch", "", "to watch a field, show its topic and select it", ""),
     ("unwatch", "", "no field is watched", ""),
+    ("plots-up", "", "no field is watched", ""),
+    ("plots-down", "", "no field is watched", ""),
     ("filter", "", "", " filter: "),
     ("time-face", "", "", "12:32:19.184 UTC"),
     ("zoom-in", "outline 4.684 to 34.684", "", "zoom 00:15.000"),
@@ -354,6 +357,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("log", "", "", "events, newest first"),
     ("help", "", "", "play or pause; at the end, play again"),
     ("back", "", "", ""),
+    ("mouse", "", "the mouse is left to the terminal, to select text; v uses it again", ""),
     ("redraw", "redraw", "", ""),
     ("suspend", "suspend", "", ""),
     ("copy-command", "copy", "", ""),
@@ -525,7 +529,7 @@ fn the_clock_and_the_gaps_of_a_player_elsewhere_are_shown_and_not_changed() {
     }
     let clock = "the clock of a player elsewhere cannot be changed from here";
     let gaps = "whether a player elsewhere skips gaps cannot be changed from here";
-    for (key, says) in [("c", clock), ("C", clock), ("s", gaps)] {
+    for (key, says) in [("c", clock), ("C", clock), ("G", gaps)] {
         assert_eq!(effects_of(&mut model, key), "");
         assert!(last_log_line(&model).starts_with(says), "{key}");
     }
@@ -544,7 +548,7 @@ fn gaps_are_skipped_by_a_key_as_long_as_the_flag_says() {
         ("skip nothing", "gaps are played", false),
         ("skip 0.5s", "gaps longer than 0.5s are skipped", true),
     ] {
-        assert_eq!(effects_of(&mut model, "s"), effect);
+        assert_eq!(effects_of(&mut model, "G"), effect);
         assert_eq!(last_log_line(&model), says);
         assert_eq!(is_shown(&model, "skips gaps"), is_on);
         assert_eq!(model.run_state().unwrap().skip_empty.is_some(), is_on);
@@ -1867,14 +1871,14 @@ fn a_field_is_watched_from_the_card_of_its_topic() {
         line(2, "position", ""),
         line(3, "x", "1.5"),
         line(2, "name", "\"a\""),
-        line(0, "covariance", "[0, 0]"),
+        line(0, "names", "[\"a\", \"b\"]"),
         line(0, "seen", "true"),
     ];
     model.handle(
         found(TopicId(0), lines.clone(), PayloadFormat::Cdr),
         stamp(0),
     );
-    // The first is the delay; arrays and messages are passed over, and the last one stays selected.
+    // The first is the delay; arrays of texts and messages are passed over, and the last one stays selected.
     for (keys, expected) in [
         ("w", &["delay"][..]),
         ("down w", &["delay", "poses[0].position.x"]),
@@ -2189,12 +2193,210 @@ fn undo_sets_a_loop_again_that_a_seek_has_cleared() {
 #[test]
 fn a_key_without_an_action_is_explained_once() {
     let mut model = paused();
-    press(&mut model, "K");
+    press(&mut model, "X");
     assert_eq!(
         last_log_line(&model),
-        "K is not bound to an action; ? shows all keys"
+        "X is not bound to an action; ? shows all keys"
     );
     let before = last_log_line(&model);
-    press(&mut model, "J K");
+    press(&mut model, "Y X");
     assert_eq!(last_log_line(&model), before);
+}
+
+#[test]
+fn prompts_recall_what_was_typed_in_prompts_of_their_kind() {
+    let mut model = paused();
+    let line = |model: &Model| {
+        let shown = picture(model, SCREEN);
+        let last = shown
+            .lines()
+            .nth(usize::from(SCREEN.height) - 1)
+            .unwrap()
+            .trim();
+        last.split_once(": ")
+            .map_or(String::new(), |(_, text)| text.trim().to_owned())
+    };
+    for text in ["10%", "20%", "10%", "nonsense"] {
+        press(&mut model, "g");
+        type_text(&mut model, text);
+        press(&mut model, "enter");
+    }
+    // A text with an error is not kept.
+    press(&mut model, "esc R");
+    type_text(&mut model, "0.5");
+    press(&mut model, "enter / i m u enter");
+    press(&mut model, "g");
+    type_text(&mut model, "5");
+    for (key, shown) in [
+        ("down", "5"),
+        ("up", "10%"),
+        ("up", "20%"),
+        ("up", "20%"),
+        ("down", "10%"),
+        ("down", "5"),
+        ("down", "5"),
+        ("up", "10%"),
+    ] {
+        press(&mut model, key);
+        assert_eq!(line(&model), shown, "{key}");
+    }
+    model.take_effects();
+    assert_eq!(effects_of(&mut model, "enter"), "seek 6.000");
+    press(&mut model, "R up");
+    assert_eq!(line(&model), "0.5");
+    // The filter takes effect at once; escape ends it as ever.
+    press(&mut model, "esc esc");
+    press(&mut model, "/ up");
+    assert_eq!(selected(&model), Some(TopicId(4)));
+    press(&mut model, "esc M up");
+    assert!(line(&model).starts_with("enter saves the mark"));
+}
+
+#[test]
+fn while_playing_capital_m_names_or_removes_the_mark_that_was_set_just_now() {
+    let playing_on = |model: &mut Model, millis| {
+        play(model, millis, Pace::At(Speed::NORMAL));
+        model.take_effects();
+    };
+    let mut model = paused();
+    playing_on(&mut model, 12_000);
+    assert_eq!(effects_of(&mut model, "m"), "mark 12.000");
+    playing_on(&mut model, 14_000);
+    press(&mut model, "M");
+    assert!(is_shown(&model, "name of the mark at +00:12.000: "));
+    assert_eq!(effects_of(&mut model, "x enter"), "mark 12.000: x");
+    // With a name, the key edits it.
+    press(&mut model, "M home delete");
+    assert_eq!(effects_of(&mut model, "delete"), "unmark 12.000");
+    assert_eq!(last_log_line(&model), "mark at +00:12.000 removed");
+    // It is gone, so the key means the playhead again.
+    press(&mut model, "M");
+    assert!(is_shown(&model, " name of the mark: "));
+    assert_eq!(effects_of(&mut model, "delete esc"), "");
+    // A mark of ten seconds ago is not meant, nor is one while paused elsewhere.
+    press(&mut model, "m");
+    playing_on(&mut model, 30_000);
+    model.perform(Action::NameMark, stamp(20_000));
+    assert!(is_shown(&model, " name of the mark: "));
+    press(&mut model, "esc m");
+    set_state(&mut model, State::Paused, 40_000);
+    press(&mut model, "M");
+    assert!(is_shown(&model, " name of the mark: "));
+}
+
+#[test]
+fn the_recorded_rate_is_the_usual_one_as_soon_as_it_is_known() {
+    let mut model = paused();
+    let shown = |model: &Model, name: &str| {
+        let picture = picture(model, SCREEN);
+        let row = picture
+            .lines()
+            .find(|row| row.contains(name))
+            .unwrap()
+            .to_owned();
+        let rate = row.split(" / ").nth(1).unwrap().trim_start().to_owned();
+        rate.split(' ').next().unwrap().to_owned()
+    };
+    // 300 messages in 60 s.
+    assert_eq!(shown(&model, "/gnss/fix"), "5.00");
+    let mut periods = vec![None; TOPICS.len()];
+    for topic in [3, 7] {
+        periods[topic] = Some(Duration::from_millis(50));
+    }
+    model.handle(Event::Periods(periods), stamp(0));
+    assert_eq!(shown(&model, "/gnss/fix"), "20.0");
+    // Where it is not known, the average is shown; a latched topic has none.
+    assert_eq!(shown(&model, "/imu/data"), "200");
+    assert_eq!(shown(&model, "/map"), "–");
+}
+
+#[test]
+fn elements_of_an_array_are_watched_by_their_indexes() {
+    let mut model = paused();
+    press(&mut model, "enter");
+    let lines = vec![
+        line(0, "joints", ""),
+        line(1, "[0]", ""),
+        line(2, "position", "[0.5, -1.25, 3]"),
+        line(0, "empty", "[]"),
+        line(0, "on", "[true, false]"),
+    ];
+    model.handle(found(TopicId(0), lines, PayloadFormat::Cdr), stamp(0));
+    let typed = |model: &mut Model, text: &str| {
+        press(model, "w");
+        type_text(model, text);
+        press(model, "enter");
+    };
+    press(&mut model, "down w");
+    assert!(is_shown(
+        &model,
+        "elements of /camera/front/camera_info joints[0].position[*]: "
+    ));
+    press(&mut model, "esc");
+    assert!(is_shown(&model, "position"));
+    typed(&mut model, "0 2");
+    let watched_so_far = ["joints[0].position[0]", "joints[0].position[2]"];
+    assert_eq!(watched(&model), watched_so_far);
+    // Those that are watched stay so; the line stays open at an error.
+    for (text, wrong) in [
+        ("", "an index is missing"),
+        ("x", "`x` is not an index; hint: 0, 2-4, -1"),
+        ("0-9", "only 8 fields are watched; remove some first"),
+    ] {
+        typed(&mut model, text);
+        assert!(is_shown(&model, wrong), "{text}");
+        press(&mut model, "esc");
+    }
+    typed(&mut model, "0-1");
+    press(&mut model, "down");
+    typed(&mut model, "-1");
+    let more = ["joints[0].position[1]", "on[-1]"];
+    assert_eq!(watched(&model), [&watched_so_far[..], &more].concat());
+}
+
+#[test]
+fn plots_are_scrolled_if_not_all_fit() {
+    let imu = "sensor_msgs/msg/Imu";
+    let saved: Vec<SavedPin> = (0..8)
+        .map(|at| saved_pin("/imu/data", imu, Some(&format!("f{at}"))))
+        .collect();
+    let mut model = fresh(appearance()).watching(&saved);
+    model.handle(Event::Resized(SCREEN), stamp(0));
+    set_state(&mut model, State::Paused, 12_184);
+    let shown = |model: &Model| {
+        let names =
+            (0..8).filter(|at| picture(model, SCREEN).contains(&format!("/imu/data f{at} ")));
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&model), [0]);
+    press(&mut model, "J J J");
+    assert_eq!(shown(&model), [3]);
+    let last = without_overlay(&model);
+    press(&mut model, "J J J J J J J K");
+    assert_eq!(shown(&model), [6]);
+    // The wheel over the plots does the same, and elsewhere it seeks.
+    let row = picture(&model, SCREEN)
+        .lines()
+        .position(|row| row.contains("f6 "))
+        .unwrap();
+    mouse(
+        &mut model,
+        Gesture::Wheel(-1),
+        10,
+        u16::try_from(row).unwrap(),
+    );
+    assert_eq!(
+        (shown(&model), effects(&mut model)),
+        (vec![5], String::new())
+    );
+    // On a larger screen, all of them are shown from the first.
+    let large = Size {
+        width: 200,
+        height: 60,
+    };
+    let all = picture(&last, large);
+    assert!((0..8).all(|at| all.contains(&format!("/imu/data f{at} "))));
+    model.handle(Event::Resized(large), stamp(0));
+    press(&mut model, "J");
+    assert_eq!(last_log_line(&model), "all watched fields are shown");
 }

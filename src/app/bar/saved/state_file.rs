@@ -1,15 +1,22 @@
-//! Small JSON files in the user's directory for state. Two programs that change one at the same time: the later change
-//! counts.
+//! Small JSON files in the user's directory for state. Programs that change one at the same time do so one after the
+//! other: a file beside it is locked meanwhile.
 
+use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bagplay::untrusted::{Foreign, read_text};
+use crossbeam_channel::after;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tempfile::NamedTempFile;
 
 use crate::app::dirs;
+
+/// How often a lock is tried, and the time between two attempts.
+const PATIENCE: u32 = 100;
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 fn path(name: &str) -> Option<PathBuf> {
     dirs::state().map(|folder| folder.join("bagplay").join(name))
@@ -35,18 +42,42 @@ where
         tracing::debug!("{name} is not saved: there is no home directory");
         return;
     };
-    let done = read::<T>(&path).and_then(|before| {
-        let mut after = before.clone();
-        change(&mut after);
-        if after == before {
-            Ok(())
-        } else {
-            write(&path, &after)
-        }
-    });
-    if let Err(error) = done {
+    if let Err(error) = update_at(&path, change) {
         warn(&path, &error);
     }
+}
+
+fn update_at<T>(path: &Path, change: impl FnOnce(&mut T)) -> io::Result<()>
+where
+    T: DeserializeOwned + Serialize + Default + PartialEq + Clone,
+{
+    // It is locked until the end of this function.
+    let _lock = lock(path);
+    let before = read::<T>(path)?;
+    let mut after = before.clone();
+    change(&mut after);
+    if after == before {
+        Ok(())
+    } else {
+        write(path, &after)
+    }
+}
+
+/// Waits until no other program changes a file, for a second at most: a program that is stopped would hold up this one.
+/// `None` if the lock was not acquired; a file system may have no locks.
+fn lock(path: &Path) -> Option<File> {
+    std::fs::create_dir_all(path.parent()?).ok()?;
+    let file = File::create(path.with_extension("lock")).ok()?;
+    for _ in 0..PATIENCE {
+        match file.try_lock() {
+            Ok(()) => return Some(file),
+            Err(TryLockError::WouldBlock) => {
+                let _ = after(LOOK_AGAIN).recv();
+            }
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
+    None
 }
 
 fn warn(path: &Path, error: &io::Error) {
@@ -69,4 +100,29 @@ fn write(path: &Path, contents: &impl Serialize) -> io::Result<()> {
     file.write_all(b"\n")?;
     file.persist(path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_at_the_same_time_are_all_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state/numbers.json");
+        std::thread::scope(|scope| {
+            for thread in 0..8_u32 {
+                let path = &path;
+                scope.spawn(move || {
+                    for n in 0..10 {
+                        let add = |all: &mut Vec<u32>| all.push(thread * 10 + n);
+                        update_at(path, add).unwrap();
+                    }
+                });
+            }
+        });
+        let mut all: Vec<u32> = read(&path).unwrap();
+        all.sort_unstable();
+        assert_eq!(all, (0..80).collect::<Vec<u32>>());
+    }
 }

@@ -1,15 +1,13 @@
 //! [`Theme`]: styles by meaning. No state is shown by colour alone.
 
 use ratatui::style::{Modifier, Style};
-use serde::Deserialize;
 
 use super::color_depth::{ColorDepth, Shade};
 use super::palette::{Background, Family, Palette};
 use crate::tui::model::timeline::lane::Density;
 
 /// Which colours are used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ThemeName {
     /// Blue, by the background of the terminal.
     #[default]
@@ -64,6 +62,16 @@ pub struct Theme {
 }
 
 impl ThemeName {
+    /// All themes with their names in the configuration file.
+    pub(crate) const ALL: [(&'static str, Self); 6] = [
+        ("auto", Self::Auto),
+        ("dark", Self::Dark),
+        ("light", Self::Light),
+        ("safe", Self::Safe),
+        ("amber", Self::Amber),
+        ("none", Self::None),
+    ];
+
     /// Whether the background of the terminal has to be known.
     pub fn needs_background(self) -> bool {
         match self {

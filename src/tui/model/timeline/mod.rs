@@ -6,3 +6,4 @@ pub(in crate::tui) mod damaged;
 pub(in crate::tui) mod folds;
 pub(in crate::tui) mod holes;
 pub(in crate::tui) mod lane;
+pub(in crate::tui) mod shown;

@@ -2,6 +2,7 @@
 
 pub(super) mod clock;
 pub(super) mod cut;
+pub(super) mod elements;
 pub(super) mod find;
 pub(super) mod holes;
 pub(super) mod prompt;

@@ -36,6 +36,9 @@ impl Model {
                     self.set_filter("");
                 }
             }
+            KeyCode::Delete if prompt.input.value().is_empty() => self.remove_named(stamp),
+            KeyCode::Up => self.recall(-1),
+            KeyCode::Down => self.recall(1),
             _ => {
                 prompt.error = None;
                 prompt
@@ -43,6 +46,32 @@ impl Model {
                     .handle_event(&crossterm::event::Event::Key(event));
                 self.filter_as_typed();
             }
+        }
+    }
+
+    /// Removes the mark whose name is asked for; one that is not set yet is not set.
+    fn remove_named(&mut self, stamp: Timestamp) {
+        if let Layer::Prompt(prompt) = &self.layer
+            && let PromptKind::MarkName(time) = prompt.kind
+        {
+            self.layer = Layer::None;
+            if self.marks.iter().any(|mark| mark.time == time) {
+                self.remove_mark(time, stamp);
+            }
+        }
+    }
+
+    /// Shows an earlier text, or a later one if `by` is positive.
+    fn recall(&mut self, by: isize) {
+        if let Layer::Prompt(prompt) = &mut self.layer
+            && let Some(kind) = prompt.kind.typed()
+            && let Some(text) = self
+                .typed
+                .walk(kind, &mut prompt.place, by, prompt.input.value())
+        {
+            prompt.input = text.into();
+            prompt.error = None;
+            self.filter_as_typed();
         }
     }
 
@@ -60,6 +89,7 @@ impl Model {
             return;
         };
         let (kind, text) = (prompt.kind, prompt.input.value().trim().to_owned());
+        let typed = text.clone();
         let done = match kind {
             PromptKind::Filter => Ok(()),
             PromptKind::MarkName(at) => {
@@ -67,6 +97,7 @@ impl Model {
                 Ok(())
             }
             PromptKind::Find(topic) => self.find_in(topic, &text, stamp),
+            PromptKind::Elements => self.watch_elements(&text, stamp),
             PromptKind::Cut(range) => {
                 self.cut(range, text);
                 Ok(())
@@ -79,6 +110,9 @@ impl Model {
             PromptKind::GoTo => self.parse_target(&text).map(|to| self.seek(to, stamp)),
         };
         if let Layer::Prompt(prompt) = &mut self.layer {
+            if let (Ok(()), Some(kind)) = (&done, kind.typed()) {
+                self.typed.add(kind, &typed);
+            }
             match done {
                 Ok(()) => self.layer = std::mem::take(&mut prompt.below),
                 Err(error) => prompt.error = Some(error),

@@ -17,6 +17,8 @@ use crate::tui::model::{Model, time_format};
 const MAX_UNDO: usize = 100;
 /// Seeks that follow each other within this time are undone together.
 const UNDO_GROUP: std::time::Duration = std::time::Duration::from_millis(700);
+/// How long a mark is the one that was set just now.
+const JUST_NOW: std::time::Duration = std::time::Duration::from_secs(10);
 /// Within this wall time after passing a mark or the start of a hole, "previous" means the one before it. It is wall
 /// time, so that the key works at any rate.
 const PREVIOUS_MARGIN: Duration = Duration::from_millis(500);
@@ -235,12 +237,18 @@ impl Model {
     pub(crate) fn toggle_mark(&mut self, stamp: Timestamp) {
         let here = self.playhead();
         if self.mark_at(here).is_some() {
-            self.marks.retain(|mark| mark.time != here);
-            self.effects.push(Effect::RemoveMark(here));
-            self.log_info(format!("mark at {} removed", self.elapsed(here)), stamp);
+            self.remove_mark(here, stamp);
         } else {
             self.set_mark(here, "", stamp);
+            self.new_mark = Some((here, stamp));
         }
+    }
+
+    /// Removes a mark.
+    pub(crate) fn remove_mark(&mut self, time: Time<Ros>, stamp: Timestamp) {
+        self.marks.retain(|mark| mark.time != time);
+        self.effects.push(Effect::RemoveMark(time));
+        self.log_info(format!("mark at {} removed", self.elapsed(time)), stamp);
     }
 
     pub(crate) fn set_mark(&mut self, time: Time<Ros>, name: &str, stamp: Timestamp) {
@@ -260,12 +268,25 @@ impl Model {
         self.log_info(format!("mark at {}{named}", self.elapsed(time)), stamp);
     }
 
-    pub(crate) fn ask_for_mark_name(&mut self) {
+    /// Asks for the name of the mark at the playhead, or while playing of the mark that was set just now.
+    pub(crate) fn ask_for_mark_name(&mut self, stamp: Timestamp) {
         let here = self.playhead();
+        let new = self.new_mark.filter(|(time, since)| {
+            let age = stamp.duration_since(*since).unsigned_abs();
+            age < JUST_NOW && self.state() == State::Playing && self.mark_at(*time).is_some()
+        });
+        let time = match new {
+            Some((time, _)) if self.mark_at(here).is_none() => time,
+            _ => here,
+        };
         let name = self
-            .mark_at(here)
+            .mark_at(time)
             .map_or_else(String::new, |mark| mark.name.clone());
-        self.layer = Layer::Prompt(Prompt::new(PromptKind::MarkName(here), &name));
+        let mut prompt = Prompt::new(PromptKind::MarkName(time), &name);
+        if time != here {
+            prompt.label = format!("name of the mark at {}", self.elapsed(time));
+        }
+        self.layer = Layer::Prompt(prompt);
     }
 
     /// Goes to the next mark or message found, whichever comes first; backwards, to the previous one.

@@ -7,11 +7,12 @@ use crate::tui::model::Model;
 use crate::tui::model::layers::Layer;
 use crate::tui::model::parts::TopicRow;
 use crate::tui::model::watch::WatchedValues;
-use crate::tui::watch::pin::{Pin, SavedPin};
+use crate::tui::view;
+use crate::tui::watch::pin::{Pin, SavedPin, WatchedField};
 use crate::tui::watch::view_range::ViewRange;
 
 /// The most fields that are watched.
-const MOST_PINS: usize = 8;
+pub(super) const MOST_PINS: usize = 8;
 
 impl Model {
     /// Watches the saved fields whose topics are in the table.
@@ -108,6 +109,9 @@ impl Model {
             topic: card.topic,
             field,
         };
+        if matches!(&pin.field, WatchedField::Value(path) if path.has_wildcard()) {
+            return self.ask_for_elements(&pin);
+        }
         let name = self.name_of(&pin);
         if let Some(at) = self.watch.pins.iter().position(|known| *known == pin) {
             self.watch.pins.remove(at);
@@ -130,6 +134,19 @@ impl Model {
         self.watch.pins.clear();
         self.log_info("no field is watched any more", stamp);
         self.scroll_to_selection();
+    }
+
+    /// Scrolls the plots, if not all fit.
+    pub(in crate::tui::update) fn scroll_plots(&mut self, by: isize, stamp: Timestamp) {
+        if self.watch.pins.is_empty() {
+            return self.log_info("no field is watched", stamp);
+        }
+        let hidden = view::hidden_plots(self);
+        if hidden == 0 {
+            return self.log_info("all watched fields are shown", stamp);
+        }
+        let first = self.watch.first.min(hidden);
+        self.watch.first = first.saturating_add_signed(by).min(hidden);
     }
 
     /// Selects another field of a card; `false` if there is none in this direction.

@@ -1,22 +1,77 @@
 //! The event log: its last lines, and the whole log as an overlay.
 
+use std::cmp::Reverse;
+
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::frame::Overlay;
-use crate::tui::model::log::Severity;
-use crate::tui::model::{Model, log};
+use super::frame::{Overlay, wrapped};
+use crate::tui::model::Model;
+use crate::tui::model::layout::Layout;
+use crate::tui::model::log::{LogEntry, Severity};
 use crate::tui::view::words;
 
-/// The newest lines, the last one at the bottom.
-pub(in crate::tui::view) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
-    let height = usize::from(place.height);
-    let newest = model.log.newest().take(height);
-    for (row, line) in (place.y..place.bottom()).rev().zip(newest) {
-        words::draw_line(model, &shown(model, line), (place.x, row), place.width, out);
+/// The indentation of wrapped lines: the width of the time.
+const INDENT: usize = 10;
+
+/// The newest lines, the last one at the bottom. Lines that are too long take rows that are free: of the log, and those
+/// of the table above it.
+pub(in crate::tui::view) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
+    let place = layout.log;
+    let newest: Vec<&LogEntry> = model.log.newest().take(place.height.into()).collect();
+    let lines: Vec<Vec<Line<'_>>> = newest
+        .iter()
+        .map(|entry| wrapped(&shown(model, entry), INDENT, place.width.into()))
+        .collect();
+    let free = free_rows(model, layout) + usize::from(place.height) - newest.len();
+    let mut bottom = place.bottom();
+    for ((entry, parts), rows) in newest.iter().zip(&lines).zip(rooms(&newest, &lines, free)) {
+        let top = bottom.saturating_sub(u16::try_from(rows).unwrap_or(u16::MAX));
+        if rows == 1 {
+            words::draw_line(
+                model,
+                &shown(model, entry),
+                (place.x, top),
+                place.width,
+                out,
+            );
+        } else {
+            for (row, part) in (top..bottom).zip(parts) {
+                out.set_line(place.x, row, part, place.width);
+            }
+            if rows < parts.len() {
+                let dots = Line::styled(model.appearance.glyphs.dots, model.appearance.theme.dim);
+                let width = u16::try_from(dots.width()).unwrap_or(0).min(place.width);
+                out.set_line(place.right() - width, bottom - 1, &dots, width);
+            }
+        }
+        bottom = top;
     }
+}
+
+/// How many rows each line gets: one, and those that are free the worst lines first, and the newest of these.
+fn rooms(entries: &[&LogEntry], lines: &[Vec<Line<'_>>], mut free: usize) -> Vec<usize> {
+    let mut rooms = vec![1; lines.len()];
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by_key(|at| Reverse(entries.get(*at).map(|entry| entry.line.severity)));
+    for at in order {
+        let wanted = lines.get(at).map_or(0, Vec::len);
+        let more = wanted.saturating_sub(1).min(free);
+        free -= more;
+        if let Some(room) = rooms.get_mut(at) {
+            *room += more;
+        }
+    }
+    rooms
+}
+
+/// The rows below the topics that nothing else takes.
+fn free_rows(model: &Model, layout: &Layout) -> usize {
+    let is_next = layout.watch.height == 0 && layout.table.height > 0;
+    let shown = model.shown_rows().count().max(1);
+    let free = usize::from(layout.table.height).saturating_sub(shown);
+    if is_next { free } else { 0 }
 }
 
 /// All lines, the newest first.
@@ -24,21 +79,29 @@ pub(in crate::tui::view) fn overlay(model: &Model) -> Overlay<'_> {
     Overlay {
         title: "events, newest first".to_owned(),
         lines: model.log.newest().map(|line| shown(model, line)).collect(),
-        hanging_indent: 10,
+        hanging_indent: INDENT,
         focus: None,
         picture: None,
     }
 }
 
-fn shown<'a>(model: &Model, (line, times): &'a (log::LogLine, u32)) -> Line<'a> {
+fn shown<'a>(model: &Model, LogEntry { line, times, .. }: &'a LogEntry) -> Line<'a> {
     let theme = &model.appearance.theme;
     let zone = model.appearance.time_format.zone(&model.facts.zone);
     let time = line.at.to_zoned(zone).strftime("%H:%M:%S").to_string();
+    let count = if *times > 1 {
+        format!("{}{times}", model.appearance.glyphs.times)
+    } else {
+        String::new()
+    };
+    // Of long warnings and errors, the end may not be shown.
     let (label, style) = match line.severity {
-        Severity::Debug => ("", theme.dim),
-        Severity::Info => ("", Style::new()),
-        Severity::Warning => ("warning: ", theme.warning),
-        Severity::Error => ("error: ", theme.error),
+        Severity::Debug => (String::new(), theme.dim),
+        Severity::Info => (String::new(), Style::new()),
+        Severity::Warning if *times > 1 => (format!("warning {count}: "), theme.warning),
+        Severity::Error if *times > 1 => (format!("error {count}: "), theme.error),
+        Severity::Warning => ("warning: ".to_owned(), theme.warning),
+        Severity::Error => ("error: ".to_owned(), theme.error),
     };
     let mut spans = vec![
         Span::raw(" "),
@@ -54,11 +117,8 @@ fn shown<'a>(model: &Model, (line, times): &'a (log::LogLine, u32)) -> Line<'a> 
             },
         ),
     ];
-    if *times > 1 {
-        spans.push(Span::styled(
-            format!(" ({}{times})", model.appearance.glyphs.times),
-            theme.dim,
-        ));
+    if *times > 1 && line.severity < Severity::Warning {
+        spans.push(Span::styled(format!(" ({count})"), theme.dim));
     }
     Line::from(spans)
 }

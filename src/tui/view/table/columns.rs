@@ -1,11 +1,13 @@
 //! The columns of the table of topics: which are shown, and where. Columns that do not fit are left out, the least
 //! important first; the name always stays.
 
+use std::ops::Range;
+
 use ratatui::text::Span;
 
 use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;
-use crate::tui::model::parts::TopicRow;
+use crate::tui::model::parts::{SortBy, TopicRow};
 
 /// The columns besides the name, in the order of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +81,19 @@ impl Column {
         }
     }
 
+    /// The words of its title, and what a click on each of them sorts by.
+    const fn heads(self) -> &'static [(&'static str, SortBy)] {
+        match self {
+            Self::Type => &[("type", SortBy::Type)],
+            Self::Hertz => &[("Hz now", SortBy::HertzNow), ("rec", SortBy::HertzRecorded)],
+            Self::Megabytes => &[("MB/s", SortBy::Megabytes)],
+            Self::Sent => &[("sent", SortBy::Sent), ("in bag", SortBy::InBag)],
+            Self::Subscribers => &[("subs", SortBy::Subscribers)],
+            Self::Late => &[("late", SortBy::Late)],
+            Self::Density => &[],
+        }
+    }
+
     pub(in crate::tui::view) const fn is_left_aligned(self) -> bool {
         matches!(self, Self::Type | Self::Density)
     }
@@ -90,6 +105,13 @@ pub(in crate::tui::view) struct Columns {
     pub(in crate::tui::view) others: Vec<(Column, u16, u16)>,
     /// Of the lanes, if there is room for them.
     pub(in crate::tui::view) density: Option<(u16, u16)>,
+}
+
+/// The head of a column, or of a part of one.
+pub(in crate::tui::view) struct Head {
+    pub(in crate::tui::view) by: SortBy,
+    /// Its columns on the screen, from that of the arrow on.
+    pub(in crate::tui::view) columns: Range<u16>,
 }
 
 /// The activity dot and the cursor before the name.
@@ -165,6 +187,39 @@ impl Columns {
             others,
             density,
         }
+    }
+}
+
+impl Columns {
+    /// The heads of what the table can be sorted by.
+    pub(in crate::tui::view) fn heads(&self) -> Vec<Head> {
+        let name = Head {
+            by: SortBy::Name,
+            columns: LEAD - 1..LEAD + self.name,
+        };
+        let others = self.others.iter().flat_map(|(column, at, width)| {
+            let title = column.title();
+            let letters = |text: &str| u16::try_from(text.len()).unwrap_or(u16::MAX);
+            let start = if column.is_left_aligned() {
+                *at
+            } else {
+                at + width.saturating_sub(letters(title))
+            };
+            column.heads().iter().map(move |(word, by)| {
+                let before = title.find(word).map_or("", |at| &title[..at]);
+                let from = start + letters(before);
+                let until = if column.is_left_aligned() {
+                    at + width
+                } else {
+                    from + letters(word)
+                };
+                Head {
+                    by: *by,
+                    columns: from.saturating_sub(1)..until,
+                }
+            })
+        });
+        std::iter::once(name).chain(others).collect()
     }
 }
 

@@ -6,11 +6,11 @@ use ratatui::style::{Modifier, Style};
 
 use super::columns::{Column, Columns, LEAD, MUTED, fixed_note, shown_type};
 use super::topic_lane::{self, LaneColumns};
-use crate::player::{State, TopicCounts};
+use crate::player::TopicCounts;
 use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;
 use crate::tui::model::meters::TopicRate;
-use crate::tui::model::parts::TopicRow;
+use crate::tui::model::parts::{Reversal, TopicRow};
 use crate::tui::view::words;
 
 pub(in crate::tui::view) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
@@ -80,6 +80,20 @@ fn draw_titles(model: &Model, columns: &Columns, layout: &Layout, out: &mut Buff
         let column = Column::Density;
         cell(column, column.title(), at, width, place.y, style, out);
     }
+    let Some((by, direction)) = model.order.by else {
+        return;
+    };
+    let glyphs = &model.appearance.glyphs;
+    let arrow = if by.is_text() == (direction == Reversal::Usual) {
+        glyphs.ascending
+    } else {
+        glyphs.descending
+    };
+    let head = columns.heads().into_iter().find(|head| head.by == by);
+    if let Some(cell) = head.and_then(|head| out.cell_mut((head.columns.start, place.y))) {
+        cell.set_symbol(arrow)
+            .set_style(model.appearance.theme.accent);
+    }
 }
 
 fn cell(column: Column, text: &str, at: u16, width: u16, row: u16, style: Style, out: &mut Buffer) {
@@ -101,11 +115,9 @@ fn draw_row(
     out: &mut Buffer,
 ) {
     let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
-    let rate = model
-        .meters
-        .topic_rate(row.id.index())
-        .filter(|_| model.state() == State::Playing && row.left_out.is_none());
-    let is_active = rate.is_some_and(|rate| rate.is_active);
+    let rate = model.rate_now(row);
+    let is_lit = model.is_lit(row.id);
+    let is_active = is_lit || rate.is_some_and(|rate| rate.is_active);
     let is_awaited = model.is_awaited(row.id);
     let (dot, dot_style) = if row.left_out.is_some() {
         (glyphs.left_out, theme.dim)
@@ -130,6 +142,8 @@ fn draw_row(
         theme.dim
     } else if is_awaited {
         theme.warning
+    } else if is_lit {
+        theme.playing
     } else {
         Style::new()
     };
@@ -196,7 +210,7 @@ fn value(
         Column::Type => words::fit(&shown_type(model, row), width, glyphs.dots),
         Column::Hertz => {
             let now = rate.map_or_else(dash, |rate| words::hertz(rate.hz));
-            let recorded = recorded_hertz(model, row).map_or_else(dash, words::hertz);
+            let recorded = model.recorded_hertz(row).map_or_else(dash, words::hertz);
             format!("{now:>6} / {recorded:>5}")
         }
         Column::Megabytes => rate.map_or_else(dash, |rate| words::megabytes(rate.bytes)),
@@ -228,13 +242,4 @@ fn value(
         // It is drawn, not written.
         Column::Density => String::new(),
     }
-}
-
-/// The average rate of the topic in the recording; latched topics have no rate.
-fn recorded_hertz(model: &Model, row: &TopicRow) -> Option<f64> {
-    let topic = model.topic(row.id).filter(|topic| !topic.is_latched)?;
-    let seconds = model.facts.recording.duration().as_secs_f64();
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let count = topic.message_count? as f64;
-    (seconds > 0.0).then(|| count / seconds)
 }

@@ -26,13 +26,23 @@ pub(in crate::tui::view) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     }
     let cells = cells(pins.len(), place);
     let hidden = pins.len() - cells.len();
-    for (at, (pin, cell)) in pins.iter().zip(&cells).enumerate() {
+    let shown = pins.iter().skip(model.watch.first.min(hidden));
+    for (at, (pin, cell)) in shown.zip(&cells).enumerate() {
         let note = match at {
             0 => range_in_words(model, hidden),
             _ => String::new(),
         };
         draw_pin(model, pin, &note, *cell, out);
     }
+}
+
+/// How many fields have no room.
+pub(in crate::tui::view) fn hidden(model: &Model, place: Rect) -> usize {
+    let pins = model.watch.pins.len();
+    if place.height < LEAST_HEIGHT || pins == 0 {
+        return 0;
+    }
+    pins - cells(pins, place).len()
 }
 
 /// What the plots show, and how many fields have no room.

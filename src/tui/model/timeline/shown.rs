@@ -1,0 +1,63 @@
+//! What a model shows along the axis of time: the axes themselves, holes and damage.
+
+use ratatui::layout::Rect;
+
+use super::axis::Axis;
+use super::folds::Folds;
+use crate::bag::TopicId;
+use crate::time::TimeRange;
+use crate::tui::model::Model;
+
+impl Model {
+    /// The range that the bar and the lane show.
+    pub(in crate::tui) fn window_axis(&self, place: Rect) -> Axis {
+        self.axis(
+            self.window.range(),
+            place.x + 1,
+            place.width.saturating_sub(2),
+        )
+    }
+
+    /// The whole recording.
+    pub(in crate::tui) fn whole_axis(&self, place: Rect) -> Axis {
+        let Axis { left, width, .. } = self.window_axis(place);
+        self.axis(self.facts.recording, left, width)
+    }
+
+    /// An axis that leaves out long times in which no topic has messages.
+    pub(in crate::tui) fn axis(&self, range: TimeRange, left: u16, width: u16) -> Axis {
+        Axis {
+            folds: Folds::of(self.holes.of_recording(range), range),
+            ..Axis::plain(range, left, width)
+        }
+    }
+
+    /// The holes in which a topic is silent and that touch a range. A latched topic has none: it is not expected to
+    /// have messages at any time.
+    pub(in crate::tui) fn holes_of(
+        &self,
+        id: TopicId,
+        shown: TimeRange,
+    ) -> impl Iterator<Item = TimeRange> {
+        let is_latched = self.topic(id).is_some_and(|topic| topic.is_latched);
+        let holes = (!is_latched).then(|| self.holes.touching(shown, id));
+        holes.into_iter().flatten()
+    }
+
+    /// Whether the damaged parts are to be asked for: at the start, and when the player has met more.
+    pub fn wants_damaged_parts(&mut self) -> bool {
+        let met = self.status.map_or(0, |status| status.damaged);
+        !self.facts.is_elsewhere && self.damaged.are_to_be_asked_for(met)
+    }
+
+    /// Whether the playhead is in a hole of a topic.
+    pub(in crate::tui) fn is_in_hole(&self, id: TopicId) -> bool {
+        let (here, all) = (self.playhead(), self.facts.recording);
+        let is_within = |hole: TimeRange| {
+            let is_after = hole.start() < here || here == all.start();
+            is_after && (here < hole.stop() || here == all.stop())
+        };
+        self.holes_of(id, TimeRange::between(here, here))
+            .any(is_within)
+    }
+}

@@ -1,0 +1,201 @@
+//! What became of commands: steps show what was sent.
+
+use jiff::Timestamp;
+
+use crate::bag::TopicId;
+use crate::player::{Outcome, Refusal, Short, State, TopicCounts};
+use crate::time::{Duration, Steady, Time};
+use crate::tui::model::Model;
+use crate::tui::model::parts::Lit;
+
+/// How long the rows of what a step has sent are highlighted.
+const LIT_FOR: Duration = Duration::from_secs(1);
+/// How many topics are named.
+const NAMED: usize = 3;
+
+/// Steps whose messages have not been shown.
+#[derive(Debug, Default)]
+pub(in crate::tui) struct UnshownSteps {
+    /// The counts before the first of them.
+    before: Option<Vec<TopicCounts>>,
+    /// Whether one of them has sent something.
+    has_ended: bool,
+}
+
+impl UnshownSteps {
+    /// A step is requested.
+    pub(in crate::tui) fn begin(&mut self, counts: Vec<TopicCounts>) {
+        self.before.get_or_insert(counts);
+    }
+
+    /// A command has an outcome.
+    pub(in crate::tui) fn take(&mut self, outcome: Outcome) {
+        log_outcome(outcome);
+        self.has_ended |= matches!(outcome, Outcome::Stepped { sent: 1.., .. });
+    }
+
+    /// What was sent by steps that have ended: the number of messages of each topic. `is_settled`: no command is left
+    /// to send or without an answer. The counts of a player elsewhere may come later.
+    pub(in crate::tui) fn sent(
+        &mut self,
+        counts: &[TopicCounts],
+        is_settled: bool,
+    ) -> Vec<(TopicId, u64)> {
+        let Some(before) = self.before.as_ref().filter(|_| self.has_ended) else {
+            if is_settled {
+                // None has sent anything.
+                self.before = None;
+            }
+            return Vec::new();
+        };
+        let pairs = (0..).zip(before.iter().zip(counts));
+        let sent = pairs.map(|(id, (was, is))| (TopicId(id), is.sent.saturating_sub(was.sent)));
+        let sent: Vec<_> = sent.filter(|(_, count)| *count > 0).collect();
+        if !sent.is_empty() {
+            self.before = (!is_settled).then(|| counts.to_vec());
+            self.has_ended = false;
+        }
+        sent
+    }
+}
+
+impl Model {
+    /// Logs what steps have sent, and highlights its rows for a second.
+    pub(in crate::tui) fn show_steps(&mut self, sent: &[(TopicId, u64)], stamp: Timestamp) {
+        if sent.is_empty() || self.state() != State::Paused {
+            return;
+        }
+        let count: u64 = sent.iter().map(|(_, count)| count).sum();
+        let name = |(id, count): &(TopicId, u64)| {
+            let row = self.rows.iter().find(|row| row.id == *id);
+            let name = row.map_or("a topic", |row| row.name.as_str());
+            if sent.len() > 1 && *count > 1 {
+                format!("{name} ({}{count})", self.appearance.glyphs.times)
+            } else {
+                name.to_owned()
+            }
+        };
+        let mut names: Vec<String> = sent.iter().take(NAMED).map(name).collect();
+        if let Some(more @ 1..) = sent.len().checked_sub(NAMED) {
+            names.push(format!("{more} more topics"));
+        }
+        let (names, here) = (names.join(", "), self.playhead());
+        let shown = here.saturating_add(self.facts.clock_shift);
+        let shown = self.appearance.time_format.show(shown, &self.facts.zone);
+        let s = if count == 1 { "" } else { "s" };
+        let text = format!(
+            "sent {count} message{s} of {names} at {} ({shown})",
+            self.elapsed(here)
+        );
+        self.log_info(text, stamp);
+        self.lit = Some(Lit {
+            topics: sent.iter().map(|(id, _)| *id).collect(),
+            until: self.now.saturating_add(LIT_FOR),
+        });
+    }
+
+    /// Until when rows are highlighted, if they are.
+    pub(in crate::tui) fn lit_until(&self) -> Option<Time<Steady>> {
+        let lit = self.lit.as_ref().filter(|lit| self.now < lit.until);
+        lit.map(|lit| lit.until)
+    }
+
+    /// Whether the row of a topic is highlighted.
+    pub(in crate::tui) fn is_lit(&self, topic: TopicId) -> bool {
+        let lit = self.lit.as_ref().filter(|_| self.lit_until().is_some());
+        lit.is_some_and(|lit| lit.topics.contains(&topic))
+    }
+}
+
+/// Logs what a user cannot see otherwise: that steps found no message, or were not made.
+fn log_outcome(outcome: Outcome) {
+    match outcome {
+        Outcome::Stepped { short, .. } => match short {
+            Some(Short::NoneAhead) => tracing::info!("no next message"),
+            Some(Short::NoneBehind) => tracing::info!("no previous message"),
+            Some(Short::NoPath) => tracing::warn!(
+                "the steps that were left are given up: the connection to the network is lost"
+            ),
+            None | Some(Short::Replaced | Short::Over) => {}
+        },
+        Outcome::Refused(Refusal::NoPath) => tracing::warn!(
+            "no step: the connection to the network is lost; step again when it is back"
+        ),
+        Outcome::Refused(
+            Refusal::Over
+            | Refusal::AtEnd
+            | Refusal::NotPaused
+            | Refusal::UnknownTopic
+            | Refusal::Replaced
+            | Refusal::NotDrivable
+            | Refusal::Elsewhere
+            | Refusal::NoMessages
+            | Refusal::ClockWithMessages
+            | Refusal::Following,
+        )
+        | Outcome::Done
+        | Outcome::Landed(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_known_once_steps_have_ended() {
+        let counts = |sent: [u64; 2]| {
+            sent.map(|sent| TopicCounts {
+                sent,
+                ..TopicCounts::default()
+            })
+            .to_vec()
+        };
+        let done = Outcome::Stepped {
+            sent: 1,
+            short: None,
+        };
+        let mut steps = UnshownSteps::default();
+        assert_eq!(steps.sent(&counts([1, 1]), true), []);
+        steps.begin(counts([1, 1]));
+        steps.begin(counts([2, 1]));
+        assert_eq!(steps.sent(&counts([2, 1]), false), []);
+        steps.take(done);
+        // The counts of a player elsewhere come later.
+        assert_eq!(steps.sent(&counts([1, 1]), false), []);
+        assert_eq!(steps.sent(&counts([2, 1]), false), [(TopicId(0), 1)]);
+        steps.take(done);
+        assert_eq!(
+            steps.sent(&counts([4, 2]), true),
+            [(TopicId(0), 2), (TopicId(1), 1)]
+        );
+        // What is played until the next step is not sent by it.
+        steps.begin(counts([9, 9]));
+        steps.take(done);
+        assert_eq!(steps.sent(&counts([9, 10]), true), [(TopicId(1), 1)]);
+    }
+
+    #[test]
+    fn a_step_that_sent_nothing_does_not_count_what_is_played_later() {
+        let counts = |sent| {
+            vec![TopicCounts {
+                sent,
+                ..TopicCounts::default()
+            }]
+        };
+        let mut steps = UnshownSteps::default();
+        steps.begin(counts(1));
+        steps.take(Outcome::Refused(Refusal::NotPaused));
+        steps.take(Outcome::Stepped {
+            sent: 0,
+            short: Some(Short::NoneAhead),
+        });
+        assert_eq!(steps.sent(&counts(1), true), []);
+        steps.begin(counts(500));
+        steps.take(Outcome::Stepped {
+            sent: 1,
+            short: None,
+        });
+        assert_eq!(steps.sent(&counts(501), true), [(TopicId(0), 1)]);
+    }
+}

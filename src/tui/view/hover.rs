@@ -1,0 +1,137 @@
+//! The time under the mouse, in the row under the bar, and what is there.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::Span;
+
+use super::table::topic_lane;
+use super::words;
+use crate::find::Severity;
+use crate::time::{Ros, Time};
+use crate::tui::model::Model;
+use crate::tui::model::found::FoundMessage;
+use crate::tui::model::layout::Layout;
+use crate::tui::model::parts::Hover;
+use crate::tui::model::timeline::ab_loop::AbLoop;
+
+/// How much is said of one place.
+const MOST: usize = 3;
+
+pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
+    let Some(hover) = model.hovered() else { return };
+    let place = layout.events;
+    if place.width < 3 || place.height == 0 {
+        return;
+    }
+    let room = place.width.saturating_sub(2);
+    let text = words::fit(
+        &text(model, hover),
+        room.into(),
+        model.appearance.glyphs.dots,
+    );
+    let width = u16::try_from(Span::raw(&text).width()).unwrap_or(u16::MAX);
+    let last = place.right().saturating_sub(width + 1);
+    let left = hover
+        .column
+        .saturating_sub(width / 2)
+        .clamp(place.x + 1, last.max(place.x + 1));
+    let behind = Rect::new(left - 1, place.y, width + 2, 1).intersection(place);
+    for cell in behind.positions() {
+        out[cell].reset();
+    }
+    let theme = &model.appearance.theme;
+    out.set_stringn(left, place.y, text, room.into(), theme.accent);
+    if layout.bar.height > 0 {
+        // The same column of the bar, also while the mouse is on a lane that shows more.
+        let column = model
+            .window_axis(layout.bar)
+            .column(hover.axis.time(hover.column));
+        let row = layout.bar.bottom() - 1;
+        if let Some(cell) = column.and_then(|column| out.cell_mut((column, row))) {
+            cell.modifier.insert(Modifier::REVERSED);
+        }
+    }
+}
+
+/// `14:32:19.184 CEST  +00:12.184  mark: pedestrian`
+fn text(model: &Model, hover: Hover) -> String {
+    let time = hover.axis.time(hover.column);
+    let format = model.appearance.time_format;
+    let shown = time.saturating_add(model.facts.clock_shift);
+    let shown = format.show(shown, &model.facts.zone);
+    let mut text = format!("{shown}  {}", model.elapsed(time));
+    let there = there(model, hover);
+    for (at, what) in there.iter().take(MOST).enumerate() {
+        text += if at == 0 {
+            "  "
+        } else {
+            model.appearance.glyphs.separator
+        };
+        text += what;
+    }
+    match there.len().checked_sub(MOST) {
+        Some(more @ 1..) => text + &format!(" +{more}"),
+        _ => text,
+    }
+}
+
+/// What is drawn in this column: marks, A and B, alerts, hits, holes.
+fn there(model: &Model, Hover { axis, column }: Hover) -> Vec<String> {
+    let is_here = |time: Time<Ros>| axis.column(time) == Some(column);
+    let marks = model.marks.iter().filter(|mark| is_here(mark.time));
+    let mut all: Vec<String> = marks
+        .map(|mark| match mark.name.as_str() {
+            "" => "mark".to_owned(),
+            name => format!("mark: {name}"),
+        })
+        .collect();
+    let ends = match model.shown_ab_loop() {
+        AbLoop::None => [None, None],
+        AbLoop::A(a) => [Some((a, "A")), None],
+        AbLoop::Ab(range) => [Some((range.start(), "A")), Some((range.stop(), "B"))],
+    };
+    let ends = ends
+        .into_iter()
+        .flatten()
+        .filter(|(time, _)| is_here(*time));
+    all.extend(ends.map(|(_, name)| name.to_owned()));
+    let found = |it: &&FoundMessage| is_here(it.time);
+    let mut alerts: Vec<_> = model.alerts.messages.iter().filter(found).collect();
+    alerts.sort_by_key(|it| it.severity != Some(Severity::Error));
+    let hits = model.hits.messages.iter().filter(found);
+    all.extend(
+        alerts
+            .into_iter()
+            .chain(hits)
+            .map(|it| found_in_words(model, it)),
+    );
+    let recording = model.facts.recording;
+    let is_in = |hole| topic_lane::columns_of(hole, axis, recording).any(|it| it == column);
+    let of_all = model
+        .holes
+        .of_recording(axis.range)
+        .find(|hole| is_in(*hole));
+    let row = model.selected_row();
+    let of_topic = row.and_then(|row| {
+        let hole = model
+            .holes_of(row.id, axis.range)
+            .find(|hole| is_in(*hole))?;
+        Some((row.name.as_str(), hole))
+    });
+    if let Some((whose, hole)) = of_all.map(|hole| ("all topics", hole)).or(of_topic) {
+        let seconds = hole.duration().as_secs_f64();
+        all.push(format!("{whose}: no message for {seconds:.3} s"));
+    }
+    all
+}
+
+fn found_in_words(model: &Model, found: &FoundMessage) -> String {
+    let name = model.topic(found.topic).map_or("", |topic| &topic.name);
+    let what = match found.severity {
+        None => "found",
+        Some(Severity::Warning) => "warning",
+        Some(Severity::Error) => "error",
+    };
+    format!("{what}: {name}: {}", found.text)
+}
