@@ -14,7 +14,7 @@ pub enum PictureError {
     /// It has no pixels.
     #[error("an image of {0} pixels")]
     Empty(PixelSize),
-    /// Its pixels are of a kind that is not shown.
+    /// Its encoding is not supported.
     #[error("the encoding `{}` is not shown", Foreign::text(.0).at_most(60))]
     Encoding(String),
     /// Its rows are shorter than its pixels need.

@@ -73,7 +73,7 @@ pub enum Refusal {
     /// There are no messages to step to, or whose times [`Pace::Max`](super::Pace::Max) could show.
     #[error("a clock without messages has no steps and no fastest rate")]
     NoMessages,
-    /// The clock is served with messages, for which they take the way of the clock from the start
+    /// The clock is served with messages, which therefore share its link from the start
     /// ([`ClockMode::WithMessages`](super::ClockMode)).
     #[error("the clock is sent with messages, which is decided at the start")]
     ClockWithMessages,

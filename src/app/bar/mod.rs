@@ -188,7 +188,7 @@ pub(crate) fn show(
     let terminal = Terminal::enter(&format!("play {}", Foreign::text(name))).or_exit(Exit::Failed);
     let terminal = terminal.inspect_err(|_| log_target.log.restore())?;
     let sink: EventSink = Arc::new(move |event| {
-        // The receiver is gone once the screen is gone.
+        // The receiver is dropped with the screen.
         let _ = told.send(event);
     });
     let done = start(sink).and_then(|shown| draw(host, shown, terminal, &news));

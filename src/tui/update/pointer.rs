@@ -148,7 +148,7 @@ impl Model {
         }
     }
 
-    /// Logs whose the mouse is.
+    /// Logs whether the bar or the terminal uses the mouse.
     pub(in crate::tui) fn log_mouse(&mut self, stamp: Timestamp) {
         if self.appearance.has_mouse {
             return self.log_info("the mouse is used", stamp);

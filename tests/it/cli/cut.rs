@@ -276,7 +276,7 @@ fn a_full_disk_ends_with_1_and_leaves_what_was_there() {
 #[test]
 fn a_signal_ends_a_cut_and_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
-    // Its chunks have to be compressed anew, which takes a while.
+    // Its chunks have to be compressed again, which takes a while.
     let chunk = |c: u64| {
         let large = Note::new(0, c, incompressible(c + 1, 1 << 20));
         vec![large, Note::new(1, c, "x")]

@@ -2269,7 +2269,7 @@ fn while_playing_capital_m_names_or_removes_the_mark_that_was_set_just_now() {
     press(&mut model, "M home delete");
     assert_eq!(effects_of(&mut model, "delete"), "unmark 12.000");
     assert_eq!(last_log_line(&model), "mark at +00:12.000 removed");
-    // It is gone, so the key means the playhead again.
+    // It was removed, so the key refers to the playhead again.
     press(&mut model, "M");
     assert!(is_shown(&model, " name of the mark: "));
     assert_eq!(effects_of(&mut model, "delete esc"), "");

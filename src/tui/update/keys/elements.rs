@@ -1,4 +1,4 @@
-//! Watching elements of an array: which ones is typed.
+//! Watches elements of an array, whose indexes are typed.
 
 use jiff::Timestamp;
 
