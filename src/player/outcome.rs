@@ -75,7 +75,7 @@ pub enum Refusal {
     NoMessages,
     /// The clock is served with messages, which therefore share its link from the start
     /// ([`ClockMode::WithMessages`](super::ClockMode)).
-    #[error("the clock is sent with messages, which is decided at the start")]
+    #[error("the clock is sent with messages; this cannot be changed during a run")]
     ClockWithMessages,
     /// Playback follows another clock ([`Pace::Follow`](super::Pace::Follow)), whose position, rate, pauses and jumps
     /// are its own.

@@ -306,7 +306,7 @@ fn copy_command(screen: &mut Screen) {
         screen.copy(&command);
         tracing::info!("sent to the clipboard of the terminal: {command}");
     } else {
-        tracing::info!("nothing to play on: the recording is at its start or end");
+        tracing::info!("no command line to copy: playback is at its start or end");
     }
 }
 
@@ -314,7 +314,7 @@ fn remember(host: &mut dyn Host, model: &Model) {
     if let Some(state) = model.run_state() {
         host.remember(state.position);
     } else {
-        tracing::info!("no position to remember: the recording is at its start or end");
+        tracing::info!("no position to remember: playback is at its start or end");
     }
 }
 

@@ -78,7 +78,7 @@ fn a_part_is_written_and_described() {
             .and(contains(
                 "latched   2 messages from before the start: /tf_static 2",
             ))
-            .and(contains("chunks    0 copied, 1 written anew")),
+            .and(contains("chunks    0 copied, 1 new")),
     );
     cut("part.mcap")
         .code(2)

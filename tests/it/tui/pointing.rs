@@ -105,7 +105,7 @@ fn a_mouse_that_is_left_to_the_terminal_does_nothing() {
         );
     }
     press(&mut model, "v");
-    assert_eq!(last_log_line(&model), "the mouse is used");
+    assert_eq!(last_log_line(&model), "the bar uses the mouse");
     mouse(&mut model, Gesture::Press, 13, BAR);
     assert_eq!(model.take_effects().len(), 1);
 }

@@ -75,7 +75,7 @@ impl<'a> Written<'a> {
         if rest > 0 {
             let (at, length) = (slice.at, slice.bytes.len());
             return Err(Stop::Problem(format!(
-                "byte {at}: {length} bytes are no whole number of elements"
+                "byte {at}: {length} bytes are not a whole number of elements"
             )));
         }
         Ok(count as u64)
@@ -143,6 +143,6 @@ pub(in crate::decode) fn time(parts: &[Slice<'_>]) -> Result<(i64, i32), Stop> {
 /// The error for a field that has the wire type of another type.
 pub(in crate::decode) fn misfit(name: &str, at: usize) -> Stop {
     Stop::Problem(format!(
-        "byte {at}: `{name}` is written in the way of another type"
+        "byte {at}: `{name}` has the wire type of another type"
     ))
 }

@@ -196,7 +196,7 @@ fn wire_of(kind: u64) -> Option<Wire> {
 }
 
 fn no_field(at: usize) -> Stop {
-    Stop::Problem(format!("byte {at}: here begins no field"))
+    Stop::Problem(format!("byte {at}: no field begins here"))
 }
 
 fn in_field(stop: Stop, number: u32) -> Stop {

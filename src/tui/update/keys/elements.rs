@@ -47,7 +47,7 @@ impl Model {
         }
         if self.watch.pins.len() + pins.len() > MOST_PINS {
             return Err(format!(
-                "only {MOST_PINS} fields are watched; remove some first"
+                "at most {MOST_PINS} fields are watched; remove some first"
             ));
         }
         for pin in pins {
