@@ -32,8 +32,9 @@ pub trait Output {
     /// The clock now shows `time`.
     fn clock(&mut self, time: Time<Ros>);
     /// A command has changed how the clock is served: with this period from now on, or no longer. The output declares
-    /// it before the next [`Output::clock`]; what is served from the start, it was told when it was made. Returns
-    /// whether a clock is served now. An output around another one calls its `serve_clock`.
+    /// it before the next [`Output::clock`]. A clock that is served from the start is not announced by this call: the
+    /// output knows it from its construction. Returns whether a clock is served now. An output around another one
+    /// calls its `serve_clock`.
     fn serve_clock(&mut self, period: Option<Duration>) -> bool;
     /// Sends a message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;

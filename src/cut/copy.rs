@@ -254,7 +254,7 @@ impl<'a> Copy<'a> {
         is_unchanged.then(|| (header.clone(), bytes.clone()))
     }
 
-    /// Copies a chunk that had to be opened, and needs no change; its message indexes are made anew.
+    /// Copies a chunk that had to be opened, and needs no change; its message indexes are made again.
     fn copy_opened(
         &mut self,
         chunk: StoredChunk,

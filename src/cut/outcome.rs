@@ -42,7 +42,7 @@ pub struct Written {
     pub topics: Vec<TopicShare>,
     /// How many chunks were copied as they are.
     pub copied_chunks: u64,
-    /// How many chunks were written anew.
+    /// How many new chunks were written.
     pub new_chunks: u64,
     /// How many attachments it has.
     pub attachments: u64,

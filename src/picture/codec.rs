@@ -125,8 +125,12 @@ mod tests {
             bytes
         };
         for (data, format, expected) in [
-            (&b"RIFF...."[..], "webp", "the encoding `webp` is not shown"),
-            (&[], "", "the encoding `` is not shown"),
+            (
+                &b"RIFF...."[..],
+                "webp",
+                "the encoding `webp` is not supported",
+            ),
+            (&[], "", "the encoding `` is not supported"),
             (&whole[..40], "png", "png"),
             (&huge, "png", "png"),
             (JPEG, "jpeg", "jpeg"),

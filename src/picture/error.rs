@@ -12,10 +12,10 @@ pub enum PictureError {
     #[error(transparent)]
     Field(#[from] FieldError),
     /// It has no pixels.
-    #[error("an image of {0} pixels")]
+    #[error("the image has no pixels: {0}")]
     Empty(PixelSize),
-    /// Its pixels are of a kind that is not shown.
-    #[error("the encoding `{}` is not shown", Foreign::text(.0).at_most(60))]
+    /// Its encoding is not supported.
+    #[error("the encoding `{}` is not supported", Foreign::text(.0).at_most(60))]
     Encoding(String),
     /// Its rows are shorter than its pixels need.
     #[error("a row has {step} bytes, {needed} are needed")]

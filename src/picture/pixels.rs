@@ -139,7 +139,7 @@ pub struct Picture {
     pub pixels: Pixels,
     /// The size of the image in the message.
     pub recorded: PixelSize,
-    /// How the message has it, in its own words: `bgr8`, `jpeg`.
+    /// Its encoding, as the message names it: `bgr8`, `jpeg`.
     pub encoding: String,
 }
 

@@ -298,7 +298,7 @@ mod tests {
         };
         assert_eq!(
             error(with(PixelSize { width: 0, ..one }, 0)),
-            "an image of 0x1 pixels"
+            "the image has no pixels: 0x1"
         );
         assert_eq!(error(with(one, 2)), "a row has 2 bytes, 3 are needed");
         assert!(error(with(huge, 0)).ends_with("the message has 3"));

@@ -73,9 +73,9 @@ pub enum Refusal {
     /// There are no messages to step to, or whose times [`Pace::Max`](super::Pace::Max) could show.
     #[error("a clock without messages has no steps and no fastest rate")]
     NoMessages,
-    /// The clock is served with messages, for which they take the way of the clock from the start
+    /// The clock is served with messages, which therefore share its link from the start
     /// ([`ClockMode::WithMessages`](super::ClockMode)).
-    #[error("the clock is sent with messages, which is decided at the start")]
+    #[error("the clock is sent with messages; this cannot be changed during a run")]
     ClockWithMessages,
     /// Playback follows another clock ([`Pace::Follow`](super::Pace::Follow)), whose position, rate, pauses and jumps
     /// are its own.

@@ -42,7 +42,7 @@ pub enum WireEvent {
     /// The connection to the network was lost or is back; [`Session::path`](crate::wire::session::Session::path)
     /// has the state. While it is lost, puts reach no subscriber.
     PathChanged,
-    /// The router of this host is gone, and this process has become the router.
+    /// The router of this host has ended, and this process has become the router.
     BecameRouter {
         /// The endpoints at which it listens.
         listen: Vec<String>,

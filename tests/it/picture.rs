@@ -70,7 +70,7 @@ fn a_message_without_its_pixels_says_what_is_missing() {
         errors[..2],
         [
             "an image of 3x2 pixels needs 18 bytes, the message has 17",
-            "the encoding `h265` is not shown",
+            "the encoding `h265` is not supported",
         ]
     );
     assert!(errors[2].contains("width"), "{}", errors[2]);

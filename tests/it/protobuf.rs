@@ -608,27 +608,27 @@ fn a_damaged_payload_is_told_with_its_byte() {
             "byte 2: field number 14 needs 9 bytes, 1 are left",
         ),
         (&[0x18], "byte 1: field number 3 needs 1 bytes, 0 are left"),
-        (&[0x18, 1, 0x00], "byte 2: here begins no field"),
-        (&[0x18, 1, 0x1f], "byte 2: here begins no field"),
-        (&[0x18, 1, 0x1c], "byte 2: here begins no field"),
+        (&[0x18, 1, 0x00], "byte 2: no field begins here"),
+        (&[0x18, 1, 0x1f], "byte 2: no field begins here"),
+        (&[0x18, 1, 0x1c], "byte 2: no field begins here"),
         (
             &[0x18, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2],
             "byte 1: a number has more than 64 bits",
         ),
         (
             &[0x0a, 0],
-            "byte 0: `double` is written in the way of another type",
+            "byte 0: `double` has the wire type of another type",
         ),
         (
             &[0x18, 1, 0xaa, 1, 3, 0, 0, 0],
-            "byte 5: 3 bytes are no whole number of elements",
+            "byte 5: 3 bytes are not a whole number of elements",
         ),
         (
             &[0xf2, 2, 1, 0x08],
             "byte 4: field number 1 needs 1 bytes, 0 are left",
         ),
         (&[0x82, 3, 2, 0x10, 0x80], "needs"),
-        (&deep_group, "here begins no field"),
+        (&deep_group, "no field begins here"),
     ] {
         let decoded = decode_message(&topic(), payload, Limits::default());
         let problem = decoded.problem.unwrap();
@@ -638,7 +638,7 @@ fn a_damaged_payload_is_told_with_its_byte() {
     let decoded = decode_message(&topic(), &[0x18, 1, 0x00], Limits::default());
     assert_eq!(lines(&decoded), ["int32: 1"]);
     let error = read(&topic(), "int32", &[0x18, 1, 0x00]).unwrap_err();
-    assert!(error.contains("byte 2: here begins no field"), "{error}");
+    assert!(error.contains("byte 2: no field begins here"), "{error}");
     let error = read(&topic(), "doubles[9]", &[0xaa, 1, 8, 0]).unwrap_err();
     assert!(error.contains("needs 8 bytes"), "{error}");
 }
@@ -850,7 +850,7 @@ fn a_damaged_definition_is_named_and_the_message_shown_as_bytes() {
         (
             of(vec![message("M", vec![untyped])]),
             "t.M",
-            "`f` in M has no number or type that is known",
+            "`f` in M has no known number or type",
         ),
         (
             of(vec![message("M", vec![field("f", -1, Type::Bool)])]),

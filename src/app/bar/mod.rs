@@ -188,7 +188,7 @@ pub(crate) fn show(
     let terminal = Terminal::enter(&format!("play {}", Foreign::text(name))).or_exit(Exit::Failed);
     let terminal = terminal.inspect_err(|_| log_target.log.restore())?;
     let sink: EventSink = Arc::new(move |event| {
-        // The receiver is gone once the screen is gone.
+        // The receiver is dropped with the screen.
         let _ = told.send(event);
     });
     let done = start(sink).and_then(|shown| draw(host, shown, terminal, &news));
@@ -306,7 +306,7 @@ fn copy_command(screen: &mut Screen) {
         screen.copy(&command);
         tracing::info!("sent to the clipboard of the terminal: {command}");
     } else {
-        tracing::info!("nothing to play on: the recording is at its start or end");
+        tracing::info!("no command line to copy: playback is at its start or end");
     }
 }
 
@@ -314,7 +314,7 @@ fn remember(host: &mut dyn Host, model: &Model) {
     if let Some(state) = model.run_state() {
         host.remember(state.position);
     } else {
-        tracing::info!("no position to remember: the recording is at its start or end");
+        tracing::info!("no position to remember: playback is at its start or end");
     }
 }
 

@@ -14,7 +14,7 @@ use crossbeam_channel::{Receiver, after, never, select};
 /// How soon the player is asked again for a density that is not whole yet.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// Answers requests through `sink` until `until` is disconnected or the screen is gone.
+/// Answers requests through `sink` until `until` is disconnected or the screen has ended.
 pub(crate) fn look_up(
     attached: &Attached<'_>,
     requests: &Receiver<LookupRequest>,

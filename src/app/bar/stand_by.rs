@@ -29,7 +29,7 @@ pub(super) fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs:
             stop.cancel();
         }
     } else if is_asked {
-        tracing::info!("not stopped: there is no shell that could continue it");
+        tracing::info!("not suspended: there is no shell that could continue it");
     }
     loop {
         if tui::may_use_terminal() {

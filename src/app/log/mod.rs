@@ -90,7 +90,7 @@ impl Drop for FlushOnExit {
 pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
     let is_terminal = stderr().is_terminal();
     let is_quiet = output.quiet || output.log_level >= Some(LogLevel::Warn);
-    // What is redrawn would fill the log of a CI job, which may give its commands a terminal.
+    // A redrawn line would fill the log of a CI job, whose commands may have a terminal.
     let is_drawn = is_terminal && !is_quiet && !is_ci();
     let bars = MultiProgress::with_draw_target(if is_drawn {
         ProgressDrawTarget::stderr()
@@ -141,7 +141,8 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
     }
 }
 
-/// Whether this is a job of a CI system, by the variable that these set. Nobody sees its terminal, if it has one.
+/// Whether this is a job of a CI system, by the variable that such systems set. Nobody sees its terminal, if it has
+/// one.
 pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty())
 }

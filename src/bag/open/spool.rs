@@ -1,8 +1,8 @@
 //! [`spool`]: unpacks a recording that was compressed as a whole (`.mcap.zstd`) into a temporary file without a name.
 //!
 //! Reading a recording needs random access, but a zstd stream can only be read from its start. So it is unpacked once,
-//! in pieces of 128 KiB, into the directory for temporary files (`TMPDIR`). The file is gone when the process ends. If
-//! the stream breaks, what was unpacked before the break is kept: a truncated recording can be played.
+//! in pieces of 128 KiB, into the directory for temporary files (`TMPDIR`). The file is removed when the process ends.
+//! If the stream breaks, what was unpacked before the break is kept: a truncated recording can be played.
 
 use std::env;
 use std::fs::{self, File};

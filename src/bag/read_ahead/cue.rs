@@ -1,7 +1,7 @@
 //! [`Cue`]: the read-ahead in the direction of play, and [`Cues`], which starts a cue after each jump.
 //!
 //! A worker thread moves a cursor and queues what it reads, within a byte budget that all cues of a player share. To
-//! discard what was read, drop the cue: the worker's sends fail and the queue is gone, so nothing stale can arrive.
+//! discard what was read, drop the cue: the worker's sends fail and the queue is freed, so nothing stale can arrive.
 //! Workers are joined when they have finished, at the latest when [`Cues`] is dropped.
 
 use std::sync::Arc;
@@ -308,7 +308,7 @@ pub struct CueFeed {
 }
 
 impl CueFeed {
-    /// Queues an item. False if the cue is gone or full (64 items).
+    /// Queues an item. False if the cue was dropped or is full (64 items).
     pub fn push(&self, item: Cued) -> bool {
         self.items.try_send(vec![item]).is_ok()
     }

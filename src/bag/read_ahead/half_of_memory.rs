@@ -96,7 +96,7 @@ impl Drop for Reserved {
 
 /// A buffer of the memory.
 struct Counted {
-    // Dropped first, so that no other is taken in its place before it is gone.
+    // Dropped first, so that no other is taken in its place before it is freed.
     buffer: Box<dyn ChunkBuffer>,
     _reserved: Reserved,
 }

@@ -1,7 +1,7 @@
 //! The thread behind a cue: [`Worker`] reads, [`Feed`] queues what was read.
 //!
-//! However a worker ends, its feed is dropped after it. So a cue never waits for a worker that is gone, and a panic is
-//! reported as damage instead of looking like the end of the recording.
+//! However a worker ends, its feed is dropped after it. So a cue never waits for a worker that has ended, and a panic
+//! is reported as damage instead of looking like the end of the recording.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +50,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Reads until the end, or until the cue is gone.
+    /// Reads until the end, or until the cue is dropped.
     pub(crate) fn run(&self, at: CueAt, feed: Feed) {
         let _busy = self.meter.begin();
         // Declared after `_busy`, so it is dropped first, with all that it holds.
@@ -61,7 +61,7 @@ impl Worker {
         }
     }
 
-    /// Queues the refills; false if the cue is gone.
+    /// Queues the refills; false if the cue was dropped.
     fn refill(&self, at: CueAt, feed: &mut Feed) -> bool {
         let on_progress = |done, of| {
             let look_up = LookUp { done, of };
@@ -141,7 +141,7 @@ pub(crate) struct Feed {
 
 impl Feed {
     /// Queues an item; hands it over at once if the receiver has none, but the first messages together. False if the
-    /// cue is gone.
+    /// cue was dropped.
     fn send(&mut self, item: Cued) -> bool {
         if let Cued::Message(message) | Cued::Refill(message) = &item {
             self.last = Some(message.key);
@@ -165,7 +165,7 @@ impl Feed {
         }
     }
 
-    /// Hands over the batch, waiting for space in the queue; false if the cue is gone.
+    /// Hands over the batch, waiting for space in the queue; false if the cue was dropped.
     fn flush(&mut self) -> bool {
         let Some(batches) = self.batches.as_ref() else {
             return false;

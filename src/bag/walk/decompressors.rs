@@ -90,7 +90,7 @@ impl Decompressors {
                     }
                     let chunk = contents.chunk(id);
                     let source = &contents.input(chunk.input).source;
-                    // If the cursor is gone, nothing receives the result.
+                    // If the cursor was dropped, nothing receives the result.
                     let _ = done.send(decoder.read(source, &chunk.place, &meter));
                 }
             };

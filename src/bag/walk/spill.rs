@@ -4,7 +4,7 @@
 //! up: once. Its remaining messages are then written to the file in the order of the walk, and read from there in
 //! windows. So the time is proportional to the data, however little memory there is.
 //!
-//! The file has no name. It is gone with its cursor, and the space of a chunk is given back when the chunk has been
+//! The file has no name. It is removed with its cursor, and the space of a chunk is given back when the chunk has been
 //! played. At most half of the free space is taken. A directory in memory (tmpfs) is not used, because the messages
 //! would still be in memory. If anything fails, the cursor goes on without the file and decompresses chunks as often
 //! as needed.

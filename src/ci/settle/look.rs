@@ -104,10 +104,10 @@ pub struct Look<'a> {
     /// Whether, after the last reading, the kernel counted no running or runnable thread on the whole machine except
     /// the one that looks. False if the kernel does not report this, and in looks for a mark.
     pub is_idle: bool,
-    /// The threads were listed anew, because some had come or gone. A list that is read while threads end may miss
+    /// The threads were listed again, because some had begun or ended. A list that is read while threads end may miss
     /// others, so it counts only when the next look finds it complete.
     pub is_new_list: bool,
-    /// Each thread once, in any order; with [`How::Suspect`] that thread, or none if it is gone.
+    /// Each thread once, in any order; with [`How::Suspect`] that thread, or none if it has ended.
     pub threads: &'a [Seen],
 }
 

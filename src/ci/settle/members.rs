@@ -265,7 +265,7 @@ fn process_of(thread: u32) -> Result<Option<u32>, LookError> {
     Ok(read_text(&path, &mut text)?.and_then(|()| proc_text::process_of(&text)))
 }
 
-/// The entries of a folder that are numbers; none if the folder is gone.
+/// The entries of a folder that are numbers; none if the folder no longer exists.
 fn numbers(folder: &Path) -> Result<Vec<u32>, LookError> {
     let read = || -> io::Result<Vec<u32>> {
         let mut numbers = Vec::new();

@@ -61,7 +61,7 @@ pub enum Step {
         /// How long to wait before.
         pause: Duration,
     },
-    /// The limit has passed. Further looks may follow; they begin anew.
+    /// The limit has passed. Further looks may follow; they begin again.
     NeverSettles {
         /// The thread that was most often in the way; `None` if threads come and go and none of them is left.
         thread: Option<ThreadId>,

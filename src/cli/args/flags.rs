@@ -300,7 +300,7 @@ pub struct TimeArgs {
     /// Memory limit of the read-ahead
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, hide_short_help = true)]
     pub read_ahead: u64,
-    /// Spend as much processor time on sending on time as it takes
+    /// Send on time, whatever processor time this takes
     #[arg(long, hide_short_help = true)]
     pub precise: bool,
     /// Run before all other programs on a busy machine, as far as the system permits it

@@ -30,7 +30,7 @@ pub(crate) fn printable(mut error: clap::Error, command: &mut clap::Command) -> 
         // It repeats the arguments, mixed with colours.
         error.remove(ContextKind::Suggested);
     }
-    // The message of a value's own parser cannot be replaced, so the error is built anew.
+    // The message of a value's own parser cannot be replaced, so a new error is built.
     let why = error.source().map(ToString::to_string);
     match why {
         Some(why) if escaped(&why) != why => {

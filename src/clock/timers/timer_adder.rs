@@ -57,7 +57,7 @@ impl<K: Kind> TimerAdder<K> {
     }
 
     /// As [`Timers::add`](super::timer_set::Timers::add), from any thread: the period counts from this call. The thread
-    /// that runs the set calls back; if the set is gone, the callback is never called.
+    /// that runs the set calls back; if the set was dropped, the callback is never called.
     ///
     /// # Errors
     /// If the period is negative.

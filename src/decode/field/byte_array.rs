@@ -101,7 +101,7 @@ impl ByteArray {
                 let slice = slice.ok_or_else(|| misfit(&field.name, written.at))?;
                 Ok(slice.bytes)
             }
-            // What is not written is empty.
+            // A field that is not written is empty.
             _ => Ok(&[]),
         }
     }

@@ -109,7 +109,7 @@ impl Machine {
         }
     }
 
-    /// The segment, its motion begun anew at the position of playback: where messages are overdue, the motion alone is
+    /// The segment, its motion restarted at the position of playback: where messages are overdue, the motion alone is
     /// past them.
     pub(super) fn re_anchored(&self, now: Time<Steady>) -> Segment {
         if self.segment().is_rolling() {

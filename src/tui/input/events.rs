@@ -33,7 +33,7 @@ pub fn input_events() -> io::Result<Receiver<Event>> {
     Ok(events)
 }
 
-/// A channel that is disconnected when the terminal is gone. SIGHUP does not reach a process that ignores it or that
+/// A channel that is disconnected when the terminal is closed. SIGHUP does not reach a process that ignores it or that
 /// has another controlling terminal, and reading would never end. The thread ends with the process: it blocks until
 /// then.
 pub fn terminal_hang_up() -> io::Result<Receiver<Infallible>> {

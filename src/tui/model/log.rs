@@ -40,7 +40,7 @@ pub(crate) struct LogEntry {
     pub line: LogLine,
     /// How many.
     pub times: u32,
-    /// By which they are the same.
+    /// What they have in common: lines with the same cause are counted as one.
     cause: String,
 }
 

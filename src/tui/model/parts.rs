@@ -88,7 +88,7 @@ const USUAL_PERIOD: Duration = Duration::from_millis(25);
 /// The longest gap that is played, if the flags say none.
 const USUAL_GAP: Duration = Duration::from_secs(2);
 
-/// What the player was told beside its motion, with the changes that were requested.
+/// What the player was told besides its motion, with the changes that were requested.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Settings {
     /// How `/clock` is served.

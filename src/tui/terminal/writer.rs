@@ -105,8 +105,8 @@ pub fn is_stuck() -> bool {
     IS_STUCK.load(Ordering::Acquire)
 }
 
-/// Restores the terminal. Does nothing if it is not set up. A terminal that is gone is no error, and one that takes no
-/// output is left as it is.
+/// Restores the terminal. Does nothing if it is not set up. A terminal that was closed is no error, and one that takes
+/// no output is left as it is.
 pub(crate) fn restore() {
     request_restore(RestorePeriod::UntilEntered);
 }

@@ -114,12 +114,12 @@ fn log_outcome(outcome: Outcome) {
             Some(Short::NoneAhead) => tracing::info!("no next message"),
             Some(Short::NoneBehind) => tracing::info!("no previous message"),
             Some(Short::NoPath) => tracing::warn!(
-                "the steps that were left are given up: the connection to the network is lost"
+                "the pending steps are dropped: the connection to the network is lost"
             ),
             None | Some(Short::Replaced | Short::Over) => {}
         },
         Outcome::Refused(Refusal::NoPath) => tracing::warn!(
-            "no step: the connection to the network is lost; step again when it is back"
+            "no step: the connection to the network is lost; step again when it is restored"
         ),
         Outcome::Refused(
             Refusal::Over

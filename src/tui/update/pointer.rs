@@ -148,10 +148,10 @@ impl Model {
         }
     }
 
-    /// Logs whose the mouse is.
+    /// Logs whether the bar or the terminal uses the mouse.
     pub(in crate::tui) fn log_mouse(&mut self, stamp: Timestamp) {
         if self.appearance.has_mouse {
-            return self.log_info("the mouse is used", stamp);
+            return self.log_info("the bar uses the mouse", stamp);
         }
         (self.drag, self.pointer) = (None, None);
         let key = self.appearance.bindings.keys(Action::Mouse).first();

@@ -39,7 +39,7 @@ impl SortKey {
 }
 
 impl Model {
-    /// Sorts by a column; if it is sorted by it, reverses that; if it is reversed, sorts no longer.
+    /// Sorts by a column; if it is sorted by it, reverses that; if it is reversed, ends the sorting.
     pub(in crate::tui::update) fn sort_by(&mut self, by: SortBy, stamp: Timestamp) {
         let next = match self.order.by {
             Some((known, Reversal::Usual)) if known == by => Some((by, Reversal::Reversed)),
@@ -49,10 +49,10 @@ impl Model {
         self.set_order(next, stamp);
     }
 
-    /// Sorts by the next column that is shown; after the last one, not.
+    /// Sorts by the next column that is shown; after the last one, ends the sorting.
     pub(in crate::tui::update) fn sort_by_next(&mut self, stamp: Timestamp) {
         let mut shown = view::sortable(self);
-        // By name they are sorted nearly always.
+        // They are nearly always sorted by name.
         shown.sort_by_key(|by| *by == SortBy::Name);
         let next = match self.order.by {
             None => shown.first(),

@@ -15,7 +15,7 @@ use crate::tui::model::layout::Layout;
 use crate::tui::model::parts::Hover;
 use crate::tui::model::timeline::ab_loop::AbLoop;
 
-/// How much is said of one place.
+/// The most things that are named at one place.
 const MOST: usize = 3;
 
 pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {

@@ -38,7 +38,7 @@ impl Access {
                 None => Self::Nothing("its messages have no header".to_owned()),
             },
             // Pictures are found one at a time, at the playhead.
-            WatchedField::Picture => Self::Nothing("a picture is no value".to_owned()),
+            WatchedField::Picture => Self::Nothing("a picture is not a value".to_owned()),
         }
     }
 

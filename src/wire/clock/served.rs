@@ -52,7 +52,8 @@ impl ServedClock {
         Ok(())
     }
 
-    /// Serves a clock from now on, which may be served already, or none; returns whether one is served.
+    /// Serves a clock with these options from now on, or none; one may be served already. Returns whether one is
+    /// served.
     pub(crate) fn serve(&mut self, options: Option<ClockOptions>) -> bool {
         match (options, &self.clock) {
             (None, Some(_)) => {

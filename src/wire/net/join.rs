@@ -54,7 +54,7 @@ pub(crate) enum Target {
 enum JoinAs {
     /// Beside a router of this process.
     OwnRouter { listen: Vec<String> },
-    /// Beside the router of this host; this process becomes the router if that one is gone.
+    /// Beside the router of this host; this process becomes the router if that one has ended.
     Successor(Role),
     /// Anywhere else, without becoming the router.
     Only(Role),

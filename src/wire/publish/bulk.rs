@@ -81,7 +81,7 @@ impl BulkLane {
     pub(crate) fn flush(&self) {
         let (put, all) = bounded(0);
         self.send(Job::Flush(put));
-        // An error is the answer: the sender is gone.
+        // An error is the answer: the sender was dropped.
         let _ = all.recv();
     }
 

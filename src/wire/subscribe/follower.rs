@@ -1,7 +1,7 @@
 //! [`Follower`]: subscribes to what publishers announce, as they come, and hands over what they publish.
 //!
 //! A thread waits for changes of the graph and subscribes to exactly the name, type and hash of a publisher. A
-//! subscription stays until the end, because messages may still come when the token of their publisher is gone.
+//! subscription stays until the end, because messages may still come when the token of their publisher was undeclared.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

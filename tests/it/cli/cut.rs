@@ -78,7 +78,7 @@ fn a_part_is_written_and_described() {
             .and(contains(
                 "latched   2 messages from before the start: /tf_static 2",
             ))
-            .and(contains("chunks    0 copied, 1 written anew")),
+            .and(contains("chunks    0 copied, 1 new")),
     );
     cut("part.mcap")
         .code(2)
@@ -276,7 +276,7 @@ fn a_full_disk_ends_with_1_and_leaves_what_was_there() {
 #[test]
 fn a_signal_ends_a_cut_and_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
-    // Its chunks have to be compressed anew, which takes a while.
+    // Its chunks have to be compressed again, which takes a while.
     let chunk = |c: u64| {
         let large = Note::new(0, c, incompressible(c + 1, 1 << 20));
         vec![large, Note::new(1, c, "x")]

@@ -252,7 +252,7 @@ fn messages_without_their_type_are_reported_once_for_each_topic() {
         log.message(topic, START + second * SECOND, &[0, 1, 0, 0, 9]);
     }
     let files = Files::of([log.write()]);
-    let said = "warning: /short: 3 messages do not have their type, the first at \
+    let said = "warning: /short: 3 messages do not match their type, the first at \
         2023-11-14 22:13:20.000 UTC  +00:00.000: byte 4:";
     find(&files, &["/short a == \"x\""])
         .assert()

@@ -383,7 +383,7 @@ fn a_tick_wakes_only_the_sleeps_that_are_due() {
     assert_eq!(test.wakeups(&clock), 10);
 }
 
-/// The one with the nearest target; it computes anew when its time comes.
+/// The one with the nearest target; it computes again when its time comes.
 #[test]
 fn a_state_wakes_one_sleeper_at_most() {
     let test = TestClock::new(at(1));

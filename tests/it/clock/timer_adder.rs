@@ -63,7 +63,7 @@ fn another_thread_may_add_timers_to_a_set_that_runs() {
     }
 }
 
-/// Their deadlines count at once. If the set is gone, their callbacks are never called.
+/// Their deadlines count at once. If the set was dropped, their callbacks are never called.
 #[test]
 fn timers_that_were_added_belong_to_the_set() {
     let test = TestClock::new(at(1_000));

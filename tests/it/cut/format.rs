@@ -1,4 +1,4 @@
-//! The file itself, as crate mcap reads it: what is copied, what is written anew, indexes, checksums.
+//! The file itself, as crate mcap reads it: what is copied, what is newly written, indexes, checksums.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

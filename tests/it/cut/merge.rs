@@ -53,7 +53,7 @@ fn all(bag: &Bag) -> TimeRange {
 /// A channel of the cut: its id, topic and type.
 type Defined = (u16, String, String);
 
-/// Cuts everything; returns how many chunks were copied and written anew, and the channels by id.
+/// Cuts everything; returns how many chunks were copied and newly written, and the channels by id.
 #[track_caller]
 fn merged(sources: &[Source<'_>]) -> ((u64, u64), Vec<Defined>) {
     let files = Files::of(sources.iter().map(write));
@@ -146,7 +146,7 @@ fn a_schema_id_that_means_something_else_gets_a_new_one_with_all_its_channels() 
             messages: &[(2, 3), (3, 4), (2, 5)],
         },
     ]);
-    // Channel 2 keeps its id with another schema, so only the chunk that defines it is written anew.
+    // Channel 2 keeps its id with another schema, so only the chunk that defines it is written as a new one.
     assert_eq!(chunks, (3, 1));
     let due = [
         channel(1, "/a", "A"),

@@ -360,7 +360,7 @@ fn without_a_shell_that_could_continue_it_the_run_is_not_stopped() {
             0 => session.keys("\x1a"),
             _ => session.signal(Signal::TSTP),
         }
-        session.wait_text("not stopped: there is no shell");
+        session.wait_text("not suspended: there is no shell");
         session.assert_taken();
         session.keys("e");
         session.wait_text("events");

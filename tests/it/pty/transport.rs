@@ -192,7 +192,7 @@ fn the_mouse_is_left_to_the_terminal_by_key_and_by_configuration() {
     session.wait_text("the mouse is left to the terminal, to select text; v uses it again");
     assert_eq!(session.mouse_mode(), off);
     session.keys("v");
-    session.wait_text("the mouse is used");
+    session.wait_text("the bar uses the mouse");
     session.assert_taken();
     session.keys("q");
     session.wait_end();
@@ -204,7 +204,7 @@ fn the_mouse_is_left_to_the_terminal_by_key_and_by_configuration() {
     session.wait_text("PAUSED");
     assert_eq!(session.mouse_mode(), off);
     session.keys("v");
-    session.wait_text("the mouse is used");
+    session.wait_text("the bar uses the mouse");
     session.assert_taken();
     session.keys("v");
     session.wait_text("to select text; v uses it again");

@@ -53,7 +53,7 @@ fn the_time_under_the_mouse_is_shown_and_what_is_there() {
         mouse(&mut model, Gesture::Move, column, row);
         assert_eq!(below_bar(&model), shown, "{column} {row}");
     }
-    // It is gone once a key is pressed: the mouse may have left the terminal.
+    // It is hidden once a key is pressed: the mouse may have left the terminal.
     mouse(&mut model, Gesture::Move, 13, BAR);
     press(&mut model, "T");
     assert_eq!(below_bar(&model), "");
@@ -105,7 +105,7 @@ fn a_mouse_that_is_left_to_the_terminal_does_nothing() {
         );
     }
     press(&mut model, "v");
-    assert_eq!(last_log_line(&model), "the mouse is used");
+    assert_eq!(last_log_line(&model), "the bar uses the mouse");
     mouse(&mut model, Gesture::Press, 13, BAR);
     assert_eq!(model.take_effects().len(), 1);
 }

@@ -653,7 +653,7 @@ fn a_picture_that_cannot_be_shown_says_why() {
         (
             "problem",
             Some(PictureAt::Problem(
-                "the encoding `h264` is not shown".to_owned(),
+                "the encoding `h264` is not supported".to_owned(),
             )),
         ),
     ] {

@@ -472,7 +472,7 @@ fn a_clock_that_cannot_be_changed_says_why() {
     };
     let refused = "the recorded /clock is a topic of this run, and a second one would contradict it; \
                    hint: --clock publishes one instead of it";
-    let with_messages = "the clock is sent with messages, which is decided at the start";
+    let with_messages = "the clock is sent with messages; this cannot be changed during a run";
     let by_message = ClockMode::WithMessages(None);
     for (clock, rows, shows, says) in [
         (
@@ -528,7 +528,7 @@ fn the_clock_and_the_gaps_of_a_player_elsewhere_are_shown_and_not_changed() {
         );
     }
     let clock = "the clock of a player elsewhere cannot be changed from here";
-    let gaps = "whether a player elsewhere skips gaps cannot be changed from here";
+    let gaps = "the skipping of gaps by a player elsewhere cannot be changed from here";
     for (key, says) in [("c", clock), ("C", clock), ("G", gaps)] {
         assert_eq!(effects_of(&mut model, key), "");
         assert!(last_log_line(&model).starts_with(says), "{key}");
@@ -1125,32 +1125,32 @@ fn a_seek_beyond_the_played_range_extends_it_and_is_logged() {
         (
             "9",
             "seek 54.000",
-            "from here on the end of the recording is played, too",
+            "from now on the end of the recording is played, too",
         ),
         (
             "end",
             "seek 60.000",
-            "from here on the end of the recording is played, too",
+            "from now on the end of the recording is played, too",
         ),
         (
             "home",
             "seek 10.000",
-            "from here on the end of the recording is played, too",
+            "from now on the end of the recording is played, too",
         ),
         (
             "0",
             "seek 0.000",
-            "from here on the start of the recording is played, too",
+            "from now on the start of the recording is played, too",
         ),
         (
             "5",
             "seek 30.000",
-            "from here on the start of the recording is played, too",
+            "from now on the start of the recording is played, too",
         ),
         (
             "home",
             "seek 0.000",
-            "from here on the start of the recording is played, too",
+            "from now on the start of the recording is played, too",
         ),
     ] {
         assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
@@ -1442,7 +1442,7 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     assert_eq!(last_log_line(&model), "still reading the index");
     known(&mut model, None);
     assert_eq!(effects_of(&mut model, "tab"), "");
-    let says = "holes were not looked for: too many messages, or an index that does not list all in this order";
+    let says = "holes were not looked for: too many messages, or an index that does not list all messages in this order";
     assert_eq!(last_log_line(&model), says);
     known(&mut model, Some(Vec::new()));
     assert_eq!(effects_of(&mut model, "h"), "");
@@ -2269,7 +2269,7 @@ fn while_playing_capital_m_names_or_removes_the_mark_that_was_set_just_now() {
     press(&mut model, "M home delete");
     assert_eq!(effects_of(&mut model, "delete"), "unmark 12.000");
     assert_eq!(last_log_line(&model), "mark at +00:12.000 removed");
-    // It is gone, so the key means the playhead again.
+    // It was removed, so the key refers to the playhead again.
     press(&mut model, "M");
     assert!(is_shown(&model, " name of the mark: "));
     assert_eq!(effects_of(&mut model, "delete esc"), "");
@@ -2341,7 +2341,7 @@ fn elements_of_an_array_are_watched_by_their_indexes() {
     for (text, wrong) in [
         ("", "an index is missing"),
         ("x", "`x` is not an index; hint: 0, 2-4, -1"),
-        ("0-9", "only 8 fields are watched; remove some first"),
+        ("0-9", "at most 8 fields are watched; remove some first"),
     ] {
         typed(&mut model, text);
         assert!(is_shown(&model, wrong), "{text}");

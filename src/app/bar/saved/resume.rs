@@ -22,7 +22,7 @@ struct SavedPosition {
     time: i64,
 }
 
-/// Tells a recording from others, and from itself after it was recorded anew.
+/// Tells a recording from others, and from a new recording under its name.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct RecordingKey {
     /// The identity and the length of each file, in any order.

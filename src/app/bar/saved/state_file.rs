@@ -63,7 +63,7 @@ where
     }
 }
 
-/// Waits until no other program changes a file, for a second at most: a program that is stopped would hold up this one.
+/// Waits until no other program changes a file, for a second at most: a suspended program would hold up this one.
 /// `None` if the lock was not acquired; a file system may have no locks.
 fn lock(path: &Path) -> Option<File> {
     std::fs::create_dir_all(path.parent()?).ok()?;

@@ -68,7 +68,7 @@ impl TimeScale {
         u32::try_from(offset * i128::from(WIDTH) / span).unwrap_or(WIDTH)
     }
 
-    /// The lines of the grid and the times at them; the script draws them anew for each part that is shown.
+    /// The lines of the grid and the times at them; the script redraws them for each part that is shown.
     pub(super) fn grid(self) -> Markup {
         let (start, span) = (self.start(), self.seconds());
         let step = step_of_time(span);

@@ -15,7 +15,7 @@ pub struct SystemRecord {
     pub runs_before: u32,
     /// The case of the last of them.
     pub after: Option<String>,
-    /// Why it was started anew, if another one was there before it.
+    /// Why it was restarted, if another one was there before it.
     pub started_because: Option<String>,
     /// Whether this run had begun: its clock, or what else came first, was sent.
     pub has_begun: bool,

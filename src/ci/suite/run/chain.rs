@@ -25,7 +25,7 @@ pub(super) struct Chain {
     /// A run whose record waits for the end of its system.
     pub(super) waiting: Option<(usize, RunRecord)>,
     past: Past,
-    /// Why the next system is started anew.
+    /// Why the next case gets a new system.
     pub(super) renewed: Option<String>,
 }
 

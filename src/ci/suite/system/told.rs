@@ -70,7 +70,7 @@ pub struct SystemOfCase {
     pub after: Option<String>,
     /// What `/clock` showed last, in nanoseconds.
     pub clock_ns: Option<i64>,
-    /// Why it was started anew, if another one was there before it.
+    /// Why it was restarted, if another one was there before it.
     pub started_because: Option<String>,
     /// The commands that reset it between two runs.
     pub reset: Vec<Vec<String>>,

@@ -66,7 +66,7 @@ pub struct ClockServerArgs {
     /// Start paused
     #[arg(short = 'p', long)]
     pub start_paused: bool,
-    /// Spend as much processor time on sending on time as it takes
+    /// Send on time, whatever processor time this takes
     #[arg(long)]
     pub precise: bool,
     /// Publish the state of the clock on ~/clock_state: its rate, its jumps, why it is held

@@ -105,7 +105,7 @@ impl CutReport {
         }
         let _ = writeln!(
             page,
-            "chunks    {} copied, {} written anew",
+            "chunks    {} copied, {} new",
             self.copied_chunks, self.new_chunks
         );
         for finding in self.damage.list() {

@@ -230,8 +230,8 @@ impl<'a> FindReport<'a> {
             let topic = shown_name(self.bag, *id);
             let (first, time) = (&of_topic.first, self.moment(of_topic.first.log_time));
             let messages = match of_topic.messages {
-                1 => "a message does not have its type".to_owned(),
-                several => format!("{} messages do not have their type", count(several)),
+                1 => "a message does not match its type".to_owned(),
+                several => format!("{} messages do not match their type", count(several)),
             };
             format!("{topic}: {messages}, the first at {time}: {}", first.error)
         })

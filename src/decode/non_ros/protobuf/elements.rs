@@ -16,7 +16,7 @@ impl Kind {
         }
     }
 
-    /// A plain value, bytes as a text; `None` if it is written in the way of another type, and for messages.
+    /// A plain value, bytes as a text; `None` if it has the wire type of another type, and for messages.
     pub(in crate::decode) fn value(self, raw: WireValue<'_>) -> Option<FieldValue<'_>> {
         match self {
             Self::Scalar(scalar) => scalar.value(raw),
@@ -25,7 +25,7 @@ impl Kind {
         }
     }
 
-    /// What a value is that is not written.
+    /// The value of a field that is not written.
     pub(in crate::decode) const fn zero(self) -> WireValue<'static> {
         match self.wire() {
             Wire::Varint => WireValue::Varint(0),
@@ -75,7 +75,7 @@ impl<'a> Written<'a> {
         if rest > 0 {
             let (at, length) = (slice.at, slice.bytes.len());
             return Err(Stop::Problem(format!(
-                "byte {at}: {length} bytes are no whole number of elements"
+                "byte {at}: {length} bytes are not a whole number of elements"
             )));
         }
         Ok(count as u64)
@@ -140,9 +140,9 @@ pub(in crate::decode) fn time(parts: &[Slice<'_>]) -> Result<(i64, i32), Stop> {
     Ok((seconds, nanos))
 }
 
-/// The error for a field that is written in the way of another type.
+/// The error for a field that has the wire type of another type.
 pub(in crate::decode) fn misfit(name: &str, at: usize) -> Stop {
     Stop::Problem(format!(
-        "byte {at}: `{name}` is written in the way of another type"
+        "byte {at}: `{name}` has the wire type of another type"
     ))
 }

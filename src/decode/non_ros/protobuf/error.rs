@@ -20,6 +20,6 @@ pub(in crate::decode) enum LayoutError {
     Many,
     #[error("{} is too long for the name of a type", name(.0))]
     LongName(String),
-    #[error("`{}` in {} has no number or type that is known", name(.field), name(.message))]
+    #[error("`{}` in {} has no known number or type", name(.field), name(.message))]
     Field { message: String, field: String },
 }

@@ -1,7 +1,7 @@
 //! [`ProtobufLayout`]: a recorded descriptor set, resolved for reading: which field has which type.
 //!
 //! Made once for each topic. It has the types that messages of the topic can contain and no others. Types may contain
-//! themselves; what follows them has to have a limit of its own. The cost is linear in the size of the definition.
+//! themselves; code that follows them needs a limit of its own. The cost is linear in the size of the definition.
 
 use std::collections::HashMap;
 

@@ -45,7 +45,7 @@ impl Scalar {
         }
     }
 
-    /// A value of this type, bytes as a text; `None` if it is written in the way of another type.
+    /// A value of this type, bytes as a text; `None` if it has the wire type of another type.
     pub(in crate::decode) fn value(self, raw: WireValue<'_>) -> Option<FieldValue<'_>> {
         Some(match (self, raw) {
             (Self::Double, WireValue::Eight(raw)) => FieldValue::Float64(f64::from_le_bytes(raw)),

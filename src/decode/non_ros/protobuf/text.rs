@@ -15,7 +15,7 @@ use crate::decode::field::FieldValue;
 use crate::decode::text::{BoundedText, quoted};
 use crate::untrusted::Foreign;
 
-/// How deep messages are followed at most, which takes stack. A type may contain itself.
+/// The greatest depth to which messages are followed; each level takes stack. A type may contain itself.
 const MAX_DEPTH: usize = 64;
 /// The most characters of a key that a path cannot have.
 const MAX_KEY: usize = 100;

@@ -36,7 +36,7 @@ pub(in crate::decode) enum WireValue<'a> {
     Eight([u8; 8]),
     /// Text, bytes, a message, or numbers one after another.
     Bytes(Slice<'a>),
-    /// A message between two marks, an old form.
+    /// A message between a start tag and an end tag, an old form.
     Group(Slice<'a>),
 }
 
@@ -104,7 +104,7 @@ impl<'a> WireReader<'a> {
         }
     }
 
-    /// What is between the mark that was read and the one that ends this group.
+    /// What is between the start tag that was read and the end tag of this group.
     fn group(&mut self, number: u32) -> Result<Slice<'a>, Stop> {
         let start = self.next;
         let mut open = vec![number];
@@ -196,7 +196,7 @@ fn wire_of(kind: u64) -> Option<Wire> {
 }
 
 fn no_field(at: usize) -> Stop {
-    Stop::Problem(format!("byte {at}: here begins no field"))
+    Stop::Problem(format!("byte {at}: no field begins here"))
 }
 
 fn in_field(stop: Stop, number: u32) -> Stop {

@@ -4,8 +4,8 @@ use super::folds::Folds;
 use crate::time::{Duration, Ros, Time, TimeRange};
 
 /// A closed range of time over `width` columns, beginning at column `left`. The first column begins at the range's
-/// start, the last one ends at its stop. Times that are left out take one column each; before, between and behind them
-/// time is as long everywhere, within a column.
+/// start, the last one ends at its stop. Times that are left out take one column each. All other columns show
+/// spans of the same length, to within one column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Axis {
     /// The range.

@@ -1,4 +1,4 @@
-//! Watching elements of an array: which ones is typed.
+//! Watches elements of an array, whose indexes are typed.
 
 use jiff::Timestamp;
 
@@ -47,7 +47,7 @@ impl Model {
         }
         if self.watch.pins.len() + pins.len() > MOST_PINS {
             return Err(format!(
-                "only {MOST_PINS} fields are watched; remove some first"
+                "at most {MOST_PINS} fields are watched; remove some first"
             ));
         }
         for pin in pins {

@@ -47,7 +47,7 @@ impl Model {
             }
             Holes::Unknown => Some("still reading the index"),
             Holes::NotLookedFor => Some(
-                "holes were not looked for: too many messages, or an index that does not list all in this order",
+                "holes were not looked for: too many messages, or an index that does not list all messages in this order",
             ),
             Holes::Known(known) if known.all.is_empty() => Some("no topic has a hole"),
             Holes::Known(_) => None,

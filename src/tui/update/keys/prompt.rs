@@ -49,7 +49,7 @@ impl Model {
         }
     }
 
-    /// Removes the mark whose name is asked for; one that is not set yet is not set.
+    /// Removes the mark whose name is asked for. If it is not set yet, it is not set at all.
     fn remove_named(&mut self, stamp: Timestamp) {
         if let Layer::Prompt(prompt) = &self.layer
             && let PromptKind::MarkName(time) = prompt.kind

@@ -152,14 +152,11 @@ impl Model {
     fn log_lifted_limit(&mut self, time: Time<Ros>, stamp: Timestamp) {
         if time < self.played.range.start() {
             self.log_info(
-                "from here on the start of the recording is played, too",
+                "from now on the start of the recording is played, too",
                 stamp,
             );
         } else if time > self.played.range.stop() {
-            self.log_info(
-                "from here on the end of the recording is played, too",
-                stamp,
-            );
+            self.log_info("from now on the end of the recording is played, too", stamp);
         }
     }
 

@@ -1,4 +1,4 @@
-//! [`RouterTakeover`]: becoming the router of this host when its router is gone.
+//! [`RouterTakeover`]: becoming the router of this host when its router has ended.
 //!
 //! ROS 2 nodes keep looking for a router at the same endpoint. Only new nodes and nodes that lost their links
 //! need a router, but without one they find no other node. Several players may lose their router at once: the

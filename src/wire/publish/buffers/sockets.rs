@@ -210,7 +210,7 @@ pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64>
 }
 
 /// `links`: the session at the other end of each, and its ports if it is a TCP link. A link that closes may still be
-/// listed when its socket is gone: what was in its buffer has not been taken, so it must not count as empty.
+/// listed when its socket was closed: what was in its buffer has not been taken, so it must not count as empty.
 fn by_session(
     links: impl Iterator<Item = (String, Option<Ports>)>,
     of_links: &BTreeMap<Ports, Waiting>,

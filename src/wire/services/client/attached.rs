@@ -155,7 +155,7 @@ impl<'a> Attached<'a> {
                 return Err(RequestError::Refused(reason));
             }
             Command::SkipEmpty(_) => {
-                let reason = "whether it skips gaps cannot be changed from here".to_owned();
+                let reason = "its skipping of gaps cannot be changed from here".to_owned();
                 return Err(RequestError::Refused(reason));
             }
             Command::SetPace(Pace::Follow) => {

@@ -26,7 +26,7 @@ pub enum CallError {
     /// The server did not answer in time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     NoAnswer(Duration),
-    /// The server is gone, or knows the type under another hash.
+    /// The server has left, or knows the type under another hash.
     #[error("its server has left the network")]
     NoServer,
     /// The request cannot be sent.
