@@ -61,7 +61,8 @@ impl Pixels {
     pub fn from_bytes(size: PixelSize, bytes: &[u8]) -> Option<Self> {
         let (pixels, rest) = bytes.as_chunks::<3>();
         let needed = u64::from(size.width) * u64::from(size.height);
-        (rest.is_empty() && pixels.len() as u64 == needed).then(|| Self {
+        let is_whole = rest.is_empty() && pixels.len() as u64 == needed;
+        (is_whole && !size.is_empty()).then(|| Self {
             size,
             rgb: pixels.to_vec(),
         })

@@ -61,7 +61,8 @@ impl RawImage<'_> {
 
     /// A byte of a row of bytes; 0 outside.
     fn byte(&self, row: u64, at: u64) -> u8 {
-        let at = usize::try_from(row * self.step + at).ok();
+        let at = row.saturating_mul(self.step).saturating_add(at);
+        let at = usize::try_from(at).ok();
         at.and_then(|at| self.data.get(at))
             .copied()
             .unwrap_or_default()

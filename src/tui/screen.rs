@@ -160,7 +160,7 @@ impl Screen {
     /// Sets up the terminal again after the process was stopped; other programs may have changed its state.
     pub fn reenter_terminal(&mut self) {
         self.is_stale = true;
-        self.model.forget_pictures();
+        self.requests.forget_pictures(&mut self.model);
         let done = self.terminal.reenter();
         self.keep_failure(done);
     }
@@ -271,7 +271,10 @@ impl Screen {
             Effect::Outline(range) => self.lookup.outline(range),
             Effect::Find(expression) => self.lookup.find(FindRequest::Begin(expression)),
             Effect::EndFind => self.lookup.find(FindRequest::End),
-            Effect::Redraw => self.terminal.invalidate(),
+            Effect::Redraw => {
+                self.requests.forget_pictures(&mut self.model);
+                self.terminal.invalidate();
+            }
             // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like any
             // other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.
             Effect::Suspend => {

@@ -855,12 +855,12 @@ fn a_damaged_definition_is_named_and_the_message_shown_as_bytes() {
         (
             of(vec![message("M", vec![field("f", -1, Type::Bool)])]),
             "t.M",
-            "`f` in M has no number",
+            "`f` in M has no known number",
         ),
         (
             of(vec![message("M", vec![field("f", 1 << 29, Type::Bool)])]),
             "t.M",
-            "`f` in M has no number",
+            "`f` in M has no known number",
         ),
         (
             of(many.collect()),

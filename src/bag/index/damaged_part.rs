@@ -8,6 +8,8 @@ use crate::time::TimeRange;
 /// The part of a recording that is lost because of damage: messages of these topics, within these times.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DamagedPart {
+    /// Offset of the damaged chunk in its file in bytes.
+    pub chunk: u64,
     /// The times of the chunk that is damaged, both ends included. Some of its messages may have been read.
     pub range: TimeRange,
     /// The topics that have messages in the chunk, in the order of their ids; empty if the index does not list them.
@@ -34,6 +36,7 @@ pub(crate) fn part(contents: &Contents, damage: &Damage) -> Option<DamagedPart> 
     topics.sort_unstable();
     topics.dedup();
     Some(DamagedPart {
+        chunk: chunk.place.offset,
         range: chunk.place.times?,
         topics,
     })

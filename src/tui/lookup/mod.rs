@@ -131,6 +131,7 @@ struct PendingRequests<'a> {
     message: Option<(TopicId, Time<Ros>)>,
     /// Whether the holes were requested.
     holes: bool,
+    damaged: Option<Vec<Damage>>,
     picture_finder: PictureFinder,
     pictures: Option<PictureRequest>,
     watch: Option<(Vec<Pin>, TimeRange)>,
@@ -150,6 +151,7 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         outline: None,
         message: None,
         holes: false,
+        damaged: None,
         picture_finder: PictureFinder::new(bag.clone()),
         pictures: None,
         watch: None,
@@ -169,8 +171,7 @@ impl PendingRequests<'_> {
             LookupRequest::Outline(range) => self.outline = Some(range),
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
             LookupRequest::Holes => self.holes = true,
-            // No message has to be read for it.
-            LookupRequest::Damaged(met) => self.answer_damaged(&met),
+            LookupRequest::Damaged(met) => self.damaged = Some(met),
             LookupRequest::Alerts => self.alerts = true,
             LookupRequest::Find(request) => self.find = Some(request),
             LookupRequest::Pictures(request) => self.pictures = Some(request),
@@ -178,11 +179,14 @@ impl PendingRequests<'_> {
         }
     }
 
-    fn answer_damaged(&self, met: &[Damage]) {
-        let bag = self.bag;
-        let all = bag.damage().iter().chain(met);
-        let parts = all.filter_map(|damage| bag.damaged_part(damage));
-        (self.sink)(Event::Damaged(parts.collect()));
+    /// Tells the damaged parts, for which no message has to be read.
+    fn answer_damaged(&mut self) {
+        if let Some(met) = self.damaged.take() {
+            let bag = self.bag;
+            let all = bag.damage().iter().chain(&met);
+            let parts = all.filter_map(|damage| bag.damaged_part(damage));
+            (self.sink)(Event::Damaged(parts.collect()));
+        }
     }
 
     /// Takes new requests.
@@ -218,6 +222,7 @@ impl PendingRequests<'_> {
                 (self.sink)(Event::Lookup(LookupResult { topic, at, outcome }));
             }
         }
+        self.answer_damaged();
         !self.is_over
     }
 
@@ -226,11 +231,19 @@ impl PendingRequests<'_> {
         while self.answer_messages()
             && let Some(request) = self.pictures.take()
         {
-            let PictureRequest { slots, at, style } = request;
+            let PictureRequest {
+                slots,
+                at,
+                style,
+                is_fresh,
+            } = request;
             let mut finder = std::mem::replace(
                 &mut self.picture_finder,
                 PictureFinder::new(self.bag.clone()),
             );
+            if is_fresh {
+                finder.forget();
+            }
             let mut found = Vec::with_capacity(slots.len());
             for slot in slots {
                 let mut is_wanted = || self.answer_messages() && self.pictures.is_none();

@@ -57,6 +57,12 @@ impl Requests {
         [message, values, pictures].into_iter().flatten().min()
     }
 
+    /// Requests all pictures again: the terminal may have forgotten them.
+    pub(crate) fn forget_pictures(&mut self, model: &mut Model) {
+        self.pictures.forget();
+        model.forget_pictures();
+    }
+
     /// Whether a picture that the terminal draws itself is no longer in the same place. True once.
     pub(crate) fn have_pictures_moved(&mut self, model: &Model) -> bool {
         self.pictures.have_moved(model)

@@ -88,7 +88,8 @@ fn cause(line: &LogLine) -> String {
     }
     let word = |word| {
         let bare = str::trim_start_matches(word, ['(', '[', '+', '-', '×', '−']);
-        if bare.starts_with(|first: char| first.is_ascii_digit()) {
+        let is_part = |it: char| it.is_ascii_digit() || ".,:;)]%×".contains(it);
+        if bare.starts_with(|first: char| first.is_ascii_digit()) && bare.chars().all(is_part) {
             "#"
         } else {
             word

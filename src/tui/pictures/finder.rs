@@ -39,6 +39,11 @@ impl PictureFinder {
         }
     }
 
+    /// Encodes each picture again when it is asked for.
+    pub(crate) fn forget(&mut self) {
+        self.last.clear();
+    }
+
     /// The last picture of a topic at or before a time, for this room. `is_wanted` is called before each chunk is read,
     /// and `false` ends the search without a picture.
     pub(crate) fn find(

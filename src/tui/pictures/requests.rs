@@ -18,6 +18,8 @@ pub struct PictureRequest {
     pub at: Time<Ros>,
     /// How they are drawn.
     pub style: PictureStyle,
+    /// Whether they are encoded again: the terminal may have forgotten what it was sent.
+    pub is_fresh: bool,
 }
 
 /// What is to be done for pictures.
@@ -37,6 +39,7 @@ pub(crate) struct PictureRequests {
     pacing: Pacing<()>,
     /// Where the terminal has pictures that it draws itself.
     drawn: Vec<(TopicId, Rect)>,
+    is_forgotten: bool,
 }
 
 impl PictureRequests {
@@ -51,8 +54,17 @@ impl PictureRequests {
             return NextPictures::At(next);
         }
         self.pacing.sent((), now);
-        let style = model.picture_style().clone();
-        NextPictures::Request(PictureRequest { slots, at, style })
+        NextPictures::Request(PictureRequest {
+            slots,
+            at,
+            style: model.picture_style().clone(),
+            is_fresh: std::mem::take(&mut self.is_forgotten),
+        })
+    }
+
+    /// The terminal may have forgotten the pictures that it was sent.
+    pub(crate) fn forget(&mut self) {
+        self.is_forgotten = true;
     }
 
     /// An answer has come.

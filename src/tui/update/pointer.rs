@@ -38,7 +38,9 @@ impl Model {
                 let to = axis.time(mouse.column);
                 self.drag = Some(Drag::Range { axis, from, to });
             }
-            (Gesture::Drag, None) | (Gesture::Move, _) => {}
+            (Gesture::Drag, None) => {}
+            // No button is pressed: the terminal may not have reported that it was released.
+            (Gesture::Move, _) => self.drag = None,
             (Gesture::Release, drag) => {
                 self.drag = None;
                 if let Some(Drag::Range { axis, from, .. }) = drag {

@@ -256,7 +256,11 @@ impl Clock {
 
     /// Ends the repeater and undeclares the token.
     pub(crate) fn stop(&mut self) {
-        self.shared.lock().ahead.undeclare_token();
+        let mut last = self.shared.lock();
+        last.ahead.undeclare_token();
+        // A put in line that still waits has nothing to put.
+        last.time = None;
+        drop(last);
         if let Some(repeater) = self.repeater.take() {
             // An error means that the repeater has already ended.
             let _ = self.requests.send(Request::End);

@@ -226,7 +226,10 @@ fn the_clock_that_the_players_own_bar_changes_is_shown_and_not_changed_from_else
     attached.wait_text("/clock: 40 Hz");
     own.keys(&format!("C100{ENTER}"));
     attached.wait_text("/clock: 100 Hz");
-    for (key, reason) in [("c", "the clock of a player"), ("G", "whether a player")] {
+    for (key, reason) in [
+        ("c", "the clock of a player"),
+        ("G", "the skipping of gaps by a player"),
+    ] {
         attached.keys(key);
         attached.wait_text(&format!("{reason} elsewhere"));
     }

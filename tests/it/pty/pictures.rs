@@ -84,6 +84,23 @@ fn a_terminal_that_knows_a_graphics_protocol_gets_pictures_by_it() {
     }
 }
 
+/// The first keys count, and the terminal has its modes when the bar is left.
+#[test]
+fn a_terminal_that_answers_nothing_is_drawn_on_and_restored() {
+    let files = Files::of([images::file()]);
+    let bag = &files.paths[0];
+    let mut session = play_bag(bag, &["--start-paused", "--wire", "null"])
+        .size(120, 40)
+        .config("[tui]\ntheme = \"dark\"")
+        .silent()
+        .run();
+    show_image(&mut session);
+    session.wait_for("a picture", |frame| frame.has("▀"));
+    session.keys("q");
+    session.wait_end();
+    session.assert_restored();
+}
+
 #[test]
 fn pictures_can_be_switched_off() {
     let files = Files::of([images::file()]);

@@ -71,6 +71,8 @@ pub(crate) struct TerminalCommand {
     background: &'static str,
     /// What it answers to questions for graphics protocols and for the size of a character.
     graphics: &'static str,
+    /// Whether it answers nothing at all.
+    is_silent: bool,
 }
 
 /// What a terminal with a dark background answers to a question for it; and one that knows no such question.
@@ -134,6 +136,7 @@ impl TerminalCommand {
             endpoint: None,
             background: DARK_BACKGROUND,
             graphics: "",
+            is_silent: false,
         }
     }
 
@@ -158,10 +161,17 @@ impl TerminalCommand {
         self
     }
 
-    #[cfg(feature = "pictures")]
     /// On a terminal that answers this to questions for graphics protocols and for the size of a character.
+    #[cfg(feature = "pictures")]
     pub(crate) fn graphics(mut self, answer: &'static str) -> Self {
         self.graphics = answer;
+        self
+    }
+
+    /// On a terminal that answers no question.
+    #[cfg(feature = "pictures")]
+    pub(crate) fn silent(mut self) -> Self {
+        self.is_silent = true;
         self
     }
 
@@ -182,6 +192,7 @@ impl TerminalCommand {
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let (shared, keyboard) = (Arc::clone(&output), Arc::clone(&writer));
         let (background, graphics) = (self.background, self.graphics);
+        let is_silent = self.is_silent;
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             let mut asked: Vec<u8> = Vec::new();
@@ -199,7 +210,7 @@ impl TerminalCommand {
                     answer += graphics;
                     answer += STATUS;
                 }
-                if !answer.is_empty() {
+                if !answer.is_empty() && !is_silent {
                     let mut keyboard = keyboard.lock().unwrap();
                     keyboard.write_all(answer.as_bytes()).unwrap();
                     asked.clear();

@@ -196,6 +196,7 @@ fn pictures_are_those_of_the_last_messages() {
             slots: slots.to_vec(),
             at,
             style: style.clone(),
+            is_fresh: millis == 700,
         });
         let Event::Pictures(pictures) = events.recv_timeout(PATIENCE).unwrap() else {
             panic!("something else was asked for");

@@ -260,6 +260,7 @@ fn late_and_damaged_messages() {
     model.observe(wall(0), Some(status), many, None);
     assert!(model.wants_damaged_parts() && !model.wants_damaged_parts());
     let part = |from, to, topics: &[u32]| DamagedPart {
+        chunk: 0,
         range: TimeRange::between(at(from), at(to)),
         topics: topics.iter().copied().map(TopicId).collect(),
     };

@@ -1,5 +1,6 @@
 //! [`DamagedInfo`]: a part of a recording that is lost, for programs and as a line for people.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -36,6 +37,9 @@ pub(crate) struct DamagedParts {
     list: Vec<DamagedInfo>,
     #[serde(skip)]
     all: u64,
+    /// The damaged chunks: file and offset.
+    #[serde(skip)]
+    known: HashSet<(FileName, u64)>,
 }
 
 impl DamagedParts {
@@ -50,13 +54,16 @@ impl DamagedParts {
 
     /// Adds damage, if messages are lost by it at times that are known.
     pub(crate) fn add(&mut self, bag: &Bag, damage: &Damage) {
-        if self.list.len() == MOST {
-            self.all += 1;
-            return;
-        }
         let Some(part) = bag.damaged_part(damage) else {
             return;
         };
+        if !self.known.insert((damage.file.clone(), part.chunk)) {
+            return;
+        }
+        self.all += 1;
+        if self.list.len() == MOST {
+            return;
+        }
         let topics = part.topics.iter();
         let topics = topics.filter_map(|id| Some(bag.topics().get(id.index())?.name.clone()));
         let info = DamagedInfo {
@@ -68,11 +75,7 @@ impl DamagedParts {
             end_ns: part.range.stop().as_nanos(),
             duration_s: part.range.duration().as_secs_f64(),
         };
-        let is_known = |known: &DamagedInfo| known.file == info.file && known.offset == info.offset;
-        if !self.list.iter().any(is_known) {
-            self.all += 1;
-            self.list.push(info);
-        }
+        self.list.push(info);
     }
 
     /// Adds the parts to the page, with their times relative to the start, as `--start` accepts them. Nothing if there

@@ -12,7 +12,7 @@ use crate::decode::decoded::Stop;
 use crate::decode::field::FieldValue;
 
 /// The most parts in which one message is written. Writers write one.
-const MAX_PARTS: usize = 1000;
+pub(super) const MAX_PARTS: usize = 1000;
 
 /// What is written of a field.
 #[derive(Clone, PartialEq, Eq, Debug)]

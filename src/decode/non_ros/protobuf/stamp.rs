@@ -1,5 +1,6 @@
 //! [`StampPlace`]: where messages of a type have the time of what they describe.
 
+use super::contents::MAX_PARTS;
 use super::elements::time;
 use super::layout::{Kind, MessageType, ProtobufLayout, Shape, TimeType};
 use super::wire::{Slice, WireReader};
@@ -68,6 +69,9 @@ fn parts<'a>(within: &[Slice<'a>], number: u32) -> Option<Vec<Slice<'a>>> {
     for written in within.iter().flat_map(|part| WireReader::new(*part)) {
         let written = written.ok()?;
         if written.number == number {
+            if found.len() >= MAX_PARTS {
+                return None;
+            }
             found.push(written.message()?);
         }
     }

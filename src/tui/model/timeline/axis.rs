@@ -101,6 +101,9 @@ impl Axis {
         if self.folds == Folds::default() {
             return self.time_without_folds(column);
         }
+        if self.width > 1 && column >= self.left + self.width - 1 {
+            return self.range.stop();
+        }
         let pieces = self.pieces();
         let is_behind = |piece: &&Self| column < piece.left + piece.width;
         let piece = pieces.iter().find(is_behind).or(pieces.last());

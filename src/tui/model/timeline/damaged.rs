@@ -1,20 +1,28 @@
 //! [`DamagedParts`]: the parts of the recording that are lost because of damage, as far as they are known.
 
 use crate::bag::{DamagedPart, TopicId};
-use crate::time::TimeRange;
+use crate::time::{Steady, Time, TimeRange};
+use crate::tui::pacing::INTERVAL;
 
 /// The parts of the recording that are lost because of damage, as far as they are known.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct DamagedParts {
     list: Vec<DamagedPart>,
-    /// How many damaged places the player had met when they were asked for; `None` before that.
-    asked_at: Option<u64>,
+    /// How many damaged places the player had met when they were asked for, and when; `None` before that.
+    asked: Option<(u64, Time<Steady>)>,
 }
 
 impl DamagedParts {
-    /// Whether they are to be asked for now that the player has met so many damaged places. True once for each number.
-    pub(crate) fn are_to_be_asked_for(&mut self, met: u64) -> bool {
-        self.asked_at.replace(met) != Some(met)
+    /// Whether they are to be asked for now that the player has met so many damaged places: at the start, and if there
+    /// are more, at most five times a second. True counts as asked.
+    pub(crate) fn are_to_be_asked_for(&mut self, met: u64, now: Time<Steady>) -> bool {
+        let is_due = self
+            .asked
+            .is_none_or(|(known, at)| known != met && now.saturating_since(at) >= INTERVAL);
+        if is_due {
+            self.asked = Some((met, now));
+        }
+        is_due
     }
 
     /// Replaces them.
@@ -40,7 +48,6 @@ impl DamagedParts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Time;
 
     fn range(from: i64, to: i64) -> TimeRange {
         TimeRange::between(Time::from_millis(from), Time::from_millis(to))
@@ -49,9 +56,11 @@ mod tests {
     #[test]
     fn damage_concerns_the_topics_of_its_chunk() {
         let mut parts = DamagedParts::default();
-        assert!(parts.are_to_be_asked_for(0) && !parts.are_to_be_asked_for(0));
-        assert!(parts.are_to_be_asked_for(1));
+        let asked = [(0, 0), (0, 500), (1, 500), (2, 600), (2, 700)];
+        let asked = asked.map(|(met, at)| parts.are_to_be_asked_for(met, Time::from_millis(at)));
+        assert_eq!(asked, [true, false, true, false, true]);
         let part = |range, topics: &[u32]| DamagedPart {
+            chunk: 0,
             range,
             topics: topics.iter().copied().map(TopicId).collect(),
         };

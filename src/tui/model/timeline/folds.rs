@@ -1,6 +1,6 @@
 //! [`Folds`]: long times without messages that an axis leaves out.
 
-use crate::time::TimeRange;
+use crate::time::{Duration, TimeRange};
 
 /// The most times that an axis leaves out.
 const MOST: usize = 4;
@@ -22,6 +22,11 @@ impl Folds {
         let mut folds = Self::default();
         for (place, gap) in folds.0.iter_mut().zip(long) {
             *place = Some(gap);
+        }
+        // Nothing else is shown: it has to be reached all the same.
+        let is_empty = |part: TimeRange| part.duration() == Duration::ZERO;
+        if folds.rest(shown).all(is_empty) {
+            return Self::default();
         }
         folds
     }
@@ -66,5 +71,7 @@ mod tests {
         assert_eq!(Folds::default().rest(all).collect::<Vec<_>>(), [all]);
         let zoomed = Folds::of([range(0, 60)], range(50, 90));
         assert_eq!(zoomed.iter().collect::<Vec<_>>(), [range(50, 60)]);
+        let within = Folds::of([range(0, 100)], range(40, 60));
+        assert_eq!(within, Folds::default());
     }
 }

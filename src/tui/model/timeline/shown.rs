@@ -47,7 +47,7 @@ impl Model {
     /// Whether the damaged parts are to be asked for: at the start, and when the player has met more.
     pub fn wants_damaged_parts(&mut self) -> bool {
         let met = self.status.map_or(0, |status| status.damaged);
-        !self.facts.is_elsewhere && self.damaged.are_to_be_asked_for(met)
+        !self.facts.is_elsewhere && self.damaged.are_to_be_asked_for(met, self.now)
     }
 
     /// Whether the playhead is in a hole of a topic.

@@ -41,7 +41,7 @@ impl Model {
                 .map_err(|_| format!("`{path}` is not a field"))?;
             let field = WatchedField::Value(path);
             let pin = Pin { topic, field };
-            if !self.watch.pins.contains(&pin) {
+            if !self.watch.pins.contains(&pin) && !pins.contains(&pin) {
                 pins.push(pin);
             }
         }

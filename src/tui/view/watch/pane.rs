@@ -89,7 +89,8 @@ pub(in crate::tui::view) fn picture_places(model: &Model, place: Rect) -> Vec<(T
         return Vec::new();
     }
     let cells = cells(pins.len(), place);
-    let shown = pins.iter().zip(cells);
+    let hidden = pins.len() - cells.len();
+    let shown = pins.iter().skip(model.watch.first.min(hidden)).zip(cells);
     let pictures = shown.filter(|(pin, _)| {
         pin.field == WatchedField::Picture && model.shows_pictures_of(pin.topic)
     });
