@@ -64,7 +64,7 @@ impl Tally {
     /// The topics from which something was received, by name and type.
     pub fn topics(&self) -> Vec<OutputTopic> {
         let mut topics: Vec<OutputTopic> = self.topics.values().map(|it| self.topic(it)).collect();
-        topics.sort_by(|a, b| (&a.topic, &a.type_name).cmp(&(&b.topic, &b.type_name)));
+        topics.sort_unstable_by(|a, b| (&a.topic, &a.type_name).cmp(&(&b.topic, &b.type_name)));
         topics
     }
 

@@ -105,7 +105,7 @@ impl Config {
             let keys = read(keys.as_ref()).map_err(|what| wrong(at, what))?;
             asked.push((at, row.action, keys));
         }
-        asked.sort_by_key(|(at, ..)| *at);
+        asked.sort_unstable_by_key(|(at, ..)| *at);
         for (later, (at, _, keys)) in asked.iter().enumerate() {
             let earlier = asked[..later].iter().flat_map(|(.., keys)| keys.iter());
             if let Some(twice) = earlier.copied().find(|key| keys.has(*key)) {

@@ -185,7 +185,7 @@ impl Graph {
             }
         };
         let mut servers: Vec<ClockServer> = servers.into_iter().map(server).collect();
-        servers.sort_by(|a, b| a.node.cmp(&b.node));
+        servers.sort_unstable_by(|a, b| a.node.cmp(&b.node));
         servers
     }
 }

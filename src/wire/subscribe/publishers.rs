@@ -44,7 +44,7 @@ impl Publishers {
         // In this order: what appears in between is in the table, and is looked for once more.
         let appearances = self.graph.appearances();
         let mut tokens = self.graph.tokens();
-        tokens.sort_by(|a, b| (&a.zid, a.entity_id).cmp(&(&b.zid, b.entity_id)));
+        tokens.sort_unstable_by(|a, b| (&a.zid, a.entity_id).cmp(&(&b.zid, b.entity_id)));
         self.table().add(&tokens, appearances);
         tokens
     }

@@ -151,7 +151,7 @@ impl Subscriptions {
     pub fn offers(&self, topic: &PublishedTopic) -> Vec<Qos> {
         let tokens = self.follower.graph.tokens();
         let mut of_topic: Vec<&Token> = tokens.iter().filter(|it| is_of(it, topic)).collect();
-        of_topic.sort_by_key(|token| (token.node_path(), token.node_id, token.entity_id));
+        of_topic.sort_unstable_by_key(|token| (token.node_path(), token.node_id, token.entity_id));
         let offered = of_topic.into_iter().filter_map(|it| it.endpoint.as_ref());
         offered.map(|endpoint| endpoint.qos).collect()
     }

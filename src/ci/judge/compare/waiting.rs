@@ -142,7 +142,7 @@ impl Waiting {
             self.forget(&held.payload);
             places.push(held.place);
         }
-        places.sort_by_key(|place| place.index);
+        places.sort_unstable_by_key(|place| place.index);
         places
     }
 

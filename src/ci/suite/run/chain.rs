@@ -78,7 +78,7 @@ pub(super) fn chains(cases: &[&Case], jobs: usize, repeat: u32) -> (Vec<usize>, 
                 .skip(first)
                 .step_by(number)
                 .collect();
-            own.sort_by_key(|at| &cases[*at].name);
+            own.sort_unstable_by_key(|at| &cases[*at].name);
             let runs = own.into_iter();
             let runs = runs.flat_map(|at| (1..=repeat.max(1)).map(move |number| (at, number)));
             chains.push_back(Chain {

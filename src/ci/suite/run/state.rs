@@ -233,7 +233,7 @@ impl<'a> State<'a> {
 
     fn finish(&mut self, case: usize, tell: Tell<'_>) {
         let mut records = self.records.remove(&case).unwrap_or_default();
-        records.sort_by_key(|record| record.repetition);
+        records.sort_unstable_by_key(|record| record.repetition);
         let recorded = diverged::recorded(&records);
         if let Some(mut record) = fold(records) {
             diverged::name_difference(self.cases[case], &recorded, &mut record);

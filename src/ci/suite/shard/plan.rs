@@ -52,7 +52,7 @@ pub fn plan(cases: &[(&str, u64)], shards: u32, cut: Cut) -> Plan {
         }
         Cut::Weight => {
             let mut order: Vec<usize> = (0..cases.len()).collect();
-            order.sort_by_key(|at| (Reverse(cases[*at].1), cases[*at].0));
+            order.sort_unstable_by_key(|at| (Reverse(cases[*at].1), cases[*at].0));
             // A case without a weight counts as something, too: thousands of them do not all go to one shard.
             let mut loads: BinaryHeap<Reverse<(u64, u64, u32)>> = (1..=shards.max(1))
                 .map(|shard| Reverse((0, 0, shard)))
