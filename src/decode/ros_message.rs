@@ -76,7 +76,7 @@ impl<'a> RosDecoder<'a> {
                 self.out.line(depth, name, value)
             }
             (array, element_type) => {
-                let count = self.count(array, element_type)?;
+                let count = self.layout.count(&mut self.bytes, array, element_type)?;
                 match element_type {
                     ElementType::Message(index) => self.messages(name, index, count, depth),
                     _ => self.values(name, element_type, count, depth),
@@ -147,28 +147,6 @@ impl<'a> RosDecoder<'a> {
         }
         self.skip(element_type, count - taken)?;
         self.out.line(depth, name, line.end("]"))
-    }
-
-    /// The number of elements of an array. An error if the bytes that are left cannot hold them.
-    fn count(&mut self, array: Array, element_type: ElementType) -> Result<u64, Stop> {
-        let count = match array {
-            Array::One => 1,
-            Array::Fixed(count) => count,
-            Array::Unbounded => u64::from(self.bytes.u32()?),
-            Array::Bounded(bound) => {
-                let count = u64::from(self.bytes.u32()?);
-                if count > bound {
-                    let problem = format!("{count} elements where at most {bound} are allowed");
-                    return Err(Stop::Problem(problem));
-                }
-                count
-            }
-        };
-        let needed = count.saturating_mul(self.layout.min_size(element_type));
-        if needed > self.bytes.left() as u64 {
-            return Err(self.bytes.too_short(needed).into());
-        }
-        Ok(count)
     }
 
     fn value(&mut self, element_type: ElementType) -> Result<String, Stop> {
@@ -242,7 +220,9 @@ impl<'a> RosDecoder<'a> {
         let layout = self.layout;
         for field in &layout.messages[index].fields {
             self.out.step()?;
-            let count = self.count(field.array, field.element_type);
+            let count = self
+                .layout
+                .count(&mut self.bytes, field.array, field.element_type);
             count
                 .and_then(|count| self.skip(field.element_type, count))
                 .map_err(|stop| stop.in_field(&field.name))?;

@@ -3,6 +3,8 @@
 //! In CDR the size of a part depends only on its start offset modulo 8, so eight sizes are enough. Padding in an array
 //! of elements of fixed size repeats after at most eight elements, so the size of the array is a multiplication.
 
+use super::decoded::Stop;
+use super::payload_reader::PayloadReader;
 use super::type_layout::{ElementType, FieldLayout, TypeLayout, WireFormat};
 use crate::ros::message_definition::{Array, Primitive};
 
@@ -15,6 +17,34 @@ impl TypeLayout {
             ElementType::Stamp(_) => 8,
             ElementType::Message(index) => self.messages[index].min_size,
         }
+    }
+
+    /// The number of elements of an array, which is read if the array has no fixed length. An error if the bytes that
+    /// are left cannot hold them.
+    pub(super) fn count(
+        &self,
+        bytes: &mut PayloadReader<'_>,
+        array: Array,
+        element_type: ElementType,
+    ) -> Result<u64, Stop> {
+        let count = match array {
+            Array::One => 1,
+            Array::Fixed(count) => count,
+            Array::Unbounded => u64::from(bytes.u32()?),
+            Array::Bounded(bound) => {
+                let count = u64::from(bytes.u32()?);
+                if count > bound {
+                    let problem = format!("{count} elements where at most {bound} are allowed");
+                    return Err(Stop::Problem(problem));
+                }
+                count
+            }
+        };
+        let needed = count.saturating_mul(self.min_size(element_type));
+        if needed > bytes.left() as u64 {
+            return Err(bytes.too_short(needed).into());
+        }
+        Ok(count)
     }
 
     /// The size of `count` elements from `phase` on, including padding. `None` if it depends on their content, or is

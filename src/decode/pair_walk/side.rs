@@ -6,7 +6,7 @@ use crate::decode::decoder::cdr_data;
 use crate::decode::payload_reader::{ByteOrder, PayloadReader};
 use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
-use crate::ros::message_definition::{Array, Primitive};
+use crate::ros::message_definition::Primitive;
 
 /// How many fields and elements may still be processed.
 #[derive(Debug)]
@@ -87,24 +87,8 @@ impl<'a> Side<'a> {
 
     /// The number of elements of a field. An error if the bytes that are left cannot hold them.
     pub(super) fn count(&mut self, field: &FieldLayout) -> Result<u64, Stop> {
-        let count = match field.array {
-            Array::One => 1,
-            Array::Fixed(count) => count,
-            Array::Unbounded => u64::from(self.bytes.u32()?),
-            Array::Bounded(bound) => {
-                let count = u64::from(self.bytes.u32()?);
-                if count > bound {
-                    let problem = format!("{count} elements where at most {bound} are allowed");
-                    return Err(Stop::Problem(problem));
-                }
-                count
-            }
-        };
-        let needed = count.saturating_mul(self.layout.min_size(field.element_type));
-        if needed > self.bytes.left() as u64 {
-            return Err(self.bytes.too_short(needed).into());
-        }
-        Ok(count)
+        self.layout
+            .count(&mut self.bytes, field.array, field.element_type)
     }
 
     /// The next value; `None` for a message, which is not read.

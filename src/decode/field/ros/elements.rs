@@ -11,7 +11,7 @@ use crate::decode::field::value::FieldValue;
 use crate::decode::payload_reader::PayloadReader;
 use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
-use crate::ros::message_definition::{Array, Primitive};
+use crate::ros::message_definition::Primitive;
 
 /// How many elements may be processed beside one for each byte of the payload.
 const MAX_STEPS: usize = 1 << 16;
@@ -52,24 +52,8 @@ impl<'a> Elements<'a> {
 
     /// The number of elements of an array. An error if the bytes that are left cannot hold them.
     pub(in crate::decode::field) fn count(&mut self, field: &FieldLayout) -> Result<u64, Stop> {
-        let count = match field.array {
-            Array::One => 1,
-            Array::Fixed(count) => count,
-            Array::Unbounded => u64::from(self.bytes.u32()?),
-            Array::Bounded(bound) => {
-                let count = u64::from(self.bytes.u32()?);
-                if count > bound {
-                    let problem = format!("{count} elements where at most {bound} are allowed");
-                    return Err(Stop::Problem(problem));
-                }
-                count
-            }
-        };
-        let needed = count.saturating_mul(self.layout.min_size(field.element_type));
-        if needed > self.bytes.left() as u64 {
-            return Err(self.bytes.too_short(needed).into());
-        }
-        Ok(count)
+        self.layout
+            .count(&mut self.bytes, field.array, field.element_type)
     }
 
     /// So many elements of one byte each.
