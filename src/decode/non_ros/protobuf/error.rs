@@ -18,6 +18,8 @@ pub(in crate::decode) enum LayoutError {
     Missing(String),
     #[error("the descriptor set has more than {MAX_TYPES} types")]
     Many,
+    #[error("the descriptor set has too many entries")]
+    Entries,
     #[error("{} is too long for the name of a type", name(.0))]
     LongName(String),
     #[error("`{}` in {} has no known number or type", name(.field), name(.message))]

@@ -9,6 +9,7 @@ use prost::Message;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 
+use super::entries::has_too_many;
 use super::error::LayoutError;
 use super::scalar::Scalar;
 use super::types::{Defined, DefinedMessage, Types};
@@ -120,6 +121,9 @@ impl ProtobufLayout {
     pub(in crate::decode) fn new(definition: &[u8], root: &str) -> Result<Self, LayoutError> {
         if definition.len() > MAX_BYTES {
             return Err(LayoutError::Large(definition.len()));
+        }
+        if has_too_many(definition) {
+            return Err(LayoutError::Entries);
         }
         let set = FileDescriptorSet::decode(definition)
             .map_err(|error| LayoutError::NoDescriptorSet(error.to_string()))?;

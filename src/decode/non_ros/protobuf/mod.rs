@@ -7,6 +7,7 @@
 
 pub(in crate::decode) mod contents;
 pub(in crate::decode) mod elements;
+mod entries;
 mod error;
 pub(in crate::decode) mod layout;
 pub(in crate::decode) mod scalar;
