@@ -141,8 +141,7 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
     }
 }
 
-/// Whether this is a job of a CI system, by the variable that such systems set. Nobody sees its terminal, if it has
-/// one.
+/// Whether a CI system runs this: such systems set `CI`. Even if such a job has a terminal, no user looks at it.
 pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty())
 }

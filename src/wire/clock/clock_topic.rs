@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     /// Whether there is a jump in `last`, so that it matters how long puts wait. Set by the player's thread alone.
     has_jump: AtomicBool,
     stalls: Stalls,
-    /// Counts the values put in line, by who has locked `in_line_put`.
+    /// The number of values put in line. Only the thread that holds the lock `in_line_put` changes it.
     counts: Arc<TopicCounts>,
 }
 

@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use crate::app::dirs;
 
-/// How often a lock is tried, and the time between two attempts.
+/// How often a lock is tried, and the time between two attempts: a second in all.
 const PATIENCE: u32 = 100;
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -42,17 +42,17 @@ where
         tracing::debug!("{name} is not saved: there is no home directory");
         return;
     };
-    if let Err(error) = update_at(&path, change) {
+    if let Err(error) = update_at(&path, PATIENCE, change) {
         warn(&path, &error);
     }
 }
 
-fn update_at<T>(path: &Path, change: impl FnOnce(&mut T)) -> io::Result<()>
+fn update_at<T>(path: &Path, patience: u32, change: impl FnOnce(&mut T)) -> io::Result<()>
 where
     T: DeserializeOwned + Serialize + Default + PartialEq + Clone,
 {
     // It is locked until the end of this function.
-    let _lock = lock(path);
+    let _lock = lock(path, patience);
     let before = read::<T>(path)?;
     let mut after = before.clone();
     change(&mut after);
@@ -63,12 +63,12 @@ where
     }
 }
 
-/// Waits until no other program changes a file, for a second at most: a suspended program would hold up this one.
+/// Waits until no other program changes a file, for so many attempts: a suspended program would hold up this one.
 /// `None` if the lock was not acquired; a file system may have no locks.
-fn lock(path: &Path) -> Option<File> {
+fn lock(path: &Path, attempts: u32) -> Option<File> {
     std::fs::create_dir_all(path.parent()?).ok()?;
     let file = File::create(path.with_extension("lock")).ok()?;
-    for _ in 0..PATIENCE {
+    for _ in 0..attempts {
         match file.try_lock() {
             Ok(()) => return Some(file),
             Err(TryLockError::WouldBlock) => {
@@ -116,7 +116,7 @@ mod tests {
                 scope.spawn(move || {
                     for n in 0..10 {
                         let add = |all: &mut Vec<u32>| all.push(thread * 10 + n);
-                        update_at(path, add).unwrap();
+                        update_at(path, u32::MAX, add).unwrap();
                     }
                 });
             }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::bag::{Bag, Damage};
 use crate::cli::report::units::{count, plural};
-use crate::time::Time;
+use crate::time::{Ros, Time};
 use crate::untrusted::{FileName, Foreign};
 
 /// More parts than these are not listed.
@@ -86,7 +86,7 @@ impl DamagedParts {
         }
         // Writing into a string does not fail.
         let _ = writeln!(page, "damaged   {}", plural(self.all, "part"));
-        let start = Time::<crate::time::Ros>::from_nanos(start_ns.unwrap_or(0));
+        let start: Time<Ros> = Time::from_nanos(start_ns.unwrap_or(0));
         for part in &self.list {
             let time = Time::from_nanos(part.start_ns);
             let into = time.saturating_since(start).as_secs_f64();
