@@ -110,14 +110,15 @@ def token(zid: str, entity: int, topic: Topic) -> str:
 
 
 class Node:
-    """Subscribes to `topics` on any type hash; `samples` is in the order of arrival on the link.
+    """Subscribes to `topics` on any type hash; `samples` is in the order of arrival.
 
     Topics are joined in the given order. The player may begin when the last one is joined, so the clock is named first.
     """
 
     def __init__(self, port: int, topics: Iterable[Topic], settings: dict | None = None):
-        self.samples: list[Sample] = []
-        self.counts: Counter[str] = Counter()
+        self._samples: list[Sample] = []
+        # By topic and publisher. The publisher is empty for topics that only the recording has.
+        self._counts: Counter[tuple[str, bytes]] = Counter()
         # The last value of the clock.
         self.shown: int | None = None
         self.tokens: set[str] = set()
@@ -125,7 +126,6 @@ class Node:
         self.session = session(port, settings=settings)
         self._entities = []
         self._joined = 0
-        # Called on the same thread as those of samples, so that tokens from before a sample are known before it.
         seen = zenoh.handlers.Callback(self._seen, indirect=False)
         liveliness = self.session.liveliness()
         self._entities.append(liveliness.declare_subscriber("@ros2_lv/0/**", seen, history=True))
@@ -155,22 +155,47 @@ class Node:
                 str(sample.priority),
                 sample.payload.as_shm() is not None,
             )
-            if topic.name in OF_EVERY_NODE and got.gid not in map(gid, self.publishers(topic.name)):
-                return
             self.arrived(got)
 
-        # A direct callback runs on the link's own thread: that keeps the order between topics.
+        # A direct callback runs on the link's own thread: that keeps the order between topics of one link.
         handler = zenoh.handlers.Callback(record, indirect=False)
         key = f"0/{topic.name.strip('/')}/{topic.dds_type}/*"
         self._entities.append(self.session.declare_subscriber(key, handler))
 
     def arrived(self, sample: Sample) -> None:
         with self._arrived:
-            self.samples.append(sample)
-            self.counts[sample.topic] += 1
+            self._samples.append(sample)
+            publisher = sample.gid if sample.topic in OF_EVERY_NODE else b""
+            self._counts[sample.topic, publisher] += 1
             if sample.topic == CLOCK.name:
                 self.shown = clock_value(sample.payload)
             self._arrived.notify_all()
+
+    @property
+    def samples(self) -> list[Sample]:
+        """Without those of `OF_EVERY_NODE` that the player publishes of its own.
+
+        They are told apart when asked for, not when they arrive: the player has two sessions, so a sample may arrive on
+        one link before the token of its publisher arrives on the other."""
+        with self._arrived:
+            if not any(publisher for _, publisher in self._counts):
+                return self._samples
+            played = {topic: self._played(topic) for topic in OF_EVERY_NODE}
+            return [s for s in self._samples if s.topic not in played or s.gid in played[s.topic]]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of `samples` of each topic."""
+        with self._arrived:
+            counts: Counter[str] = Counter()
+            for (topic, publisher), count in self._counts.items():
+                if not publisher or publisher in self._played(topic):
+                    counts[topic] += count
+            return counts
+
+    def _played(self, topic: str) -> set[bytes]:
+        """The ids of the publishers of a recorded topic, as far as their tokens are known."""
+        return {gid(token) for token in self.publishers(topic)}
 
     def _seen(self, sample: zenoh.Sample) -> None:
         # Tokens that were undeclared are kept, because tests use them after the player has ended.
@@ -196,7 +221,7 @@ class Node:
         """Waits until `condition(self)` holds; it is checked whenever something has arrived."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: condition(self), timeout):
-                raise TimeoutError(f"{len(self.samples)} samples and {len(self.tokens)} tokens so far")
+                raise TimeoutError(f"{len(self._samples)} samples and {len(self.tokens)} tokens so far")
 
     def settle(self, expected: list[Message], until: int | None = None, timeout: float = 60) -> None:
         """After the player has ended: waits for `expected`, the clock at `until` and the tokens of the publishers."""

@@ -1,6 +1,7 @@
 """Real recordings of $BAGPLAY_DATA: no message is lost or changed, whether paced or unpaced."""
 
 import pytest
+import zenoh
 
 import checks
 import clock
@@ -62,6 +63,38 @@ def test_paced_playback_with_a_clock_loses_no_message(data, name):
             walk = clock.stamped(node, recording.messages)
             messages = [(sample, time) for sample, time in walk if sample.topic != CLOCK.name]
             assert clock.slope(messages, span=1) == pytest.approx(1.0, rel=0.02), summary["held_ms"]
+
+
+class LateTokens(Node):
+    """Sees no token before `see_tokens`, as if the link that carries them were slow."""
+
+    def __init__(self, *arguments):
+        self._held: list[zenoh.Sample] | None = []
+        super().__init__(*arguments)
+
+    def _seen(self, sample: zenoh.Sample) -> None:
+        with self._arrived:
+            if self._held is None:
+                super()._seen(sample)
+            else:
+                self._held.append(sample)
+
+    def see_tokens(self) -> None:
+        with self._arrived:
+            held, self._held = self._held, None
+            for sample in held:
+                super()._seen(sample)
+
+
+def test_a_message_that_arrives_before_the_token_of_its_publisher_counts(data):
+    recording = find(data, "rosbag2/talker/talker.mcap")
+    assert "/rosout" in recording.topics
+    with Player(recording.path, "--rate", "max", "--wait-for-subscribers") as player:
+        with LateTokens(player.port, recording.topics.values()) as node:
+            player.finish(timeout=60)
+            node.see_tokens()
+            node.settle(recording.messages)
+            checks.same_messages(node, recording.messages)
 
 
 def decoded(node: Node, recording: Recording) -> None:
