@@ -5,7 +5,8 @@
 //! and without message indexes; jumps that give latched topics their state are compared between the sizes.
 //! Directories of which nearly all listed parts are missing are opened, too: the time per part must not grow with their
 //! number.
-//! `BAGPLAY_BENCH_COMPRESSION` is `zstd` (default), `lz4` or `none`.
+//! `BAGPLAY_BENCH_COMPRESSION` is `zstd`, `lz4` or `none`; by default everything is measured with zstd and reading also
+//! with lz4.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
@@ -28,8 +29,9 @@ use bagplay::bag::{Bag, CueAt, CuePoll, Cued, Cues, Direction, Selection, StartA
 use bagplay::cli::Findings;
 use bagplay::time::{Time, TimeRange};
 use crossbeam_channel::{Receiver, bounded};
+use mcap::Compression;
 use mcap::records::op;
-use recording::{Noise, write};
+use recording::{Noise, compressions, write};
 use report::{Figure, Report};
 
 const SEEKS: usize = 300;
@@ -48,12 +50,16 @@ fn main() -> Result<()> {
     };
     let temporary = tempfile::tempdir()?;
     let dir = std::env::var_os("BAGPLAY_BENCH_DIR").map_or(temporary.path().into(), PathBuf::from);
+    let (first, rest) = {
+        let mut all = compressions()?.into_iter();
+        (all.next().and_then(|(_, it)| it), all)
+    };
     let mut medians = [Vec::new(), Vec::new()];
     for megabytes in sizes {
         for (medians, is_indexed) in medians.iter_mut().zip([true, false]) {
             let kind = if is_indexed { "" } else { "-unindexed" };
             let path = dir.join(format!("bench-{megabytes}{kind}.mcap"));
-            write(&path, megabytes * 1_000_000, is_indexed)?;
+            write(&path, megabytes * 1_000_000, is_indexed, first)?;
             println!(
                 "{} MB: {}",
                 File::open(&path)?.metadata()?.len() / 1_000_000,
@@ -68,6 +74,16 @@ fn main() -> Result<()> {
                 let row = format!("{row}, without message indexes");
                 medians.push(jumps(&path, &row, &mut of_file)?);
             }
+            std::fs::remove_file(path)?;
+        }
+        for (name, compression) in rest.clone() {
+            let path = dir.join(format!("bench-{megabytes}-{name}.mcap"));
+            write(&path, megabytes * 1_000_000, true, compression)?;
+            println!("{megabytes} MB, {name}: {}", path.to_string_lossy());
+            let row = format!("{megabytes} MB, {name}");
+            throughput(&path, &Bag::open(&[&path])?, &row, &mut |figure| {
+                report.add(figure);
+            })?;
             std::fs::remove_file(path)?;
         }
     }
@@ -382,7 +398,12 @@ fn missing_parts(report: &mut Report) -> Result<()> {
     let mut each = Vec::new();
     for parts in [2_000, 20_000] {
         let dir = tempfile::tempdir()?;
-        write(&dir.path().join("r_0.mcap"), 1_000_000, true)?;
+        write(
+            &dir.path().join("r_0.mcap"),
+            1_000_000,
+            true,
+            Some(Compression::Zstd),
+        )?;
         let names: Vec<String> = (0..parts).map(|i| format!("r_{i}.mcap")).collect();
         let listing = format!(
             "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n  relative_file_paths: [{}]\n",

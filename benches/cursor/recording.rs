@@ -20,15 +20,29 @@ impl Noise {
     }
 }
 
+/// The compressions that are asked for: that of `BAGPLAY_BENCH_COMPRESSION`, otherwise zstd and lz4.
+pub(crate) fn compressions() -> Result<Vec<(&'static str, Option<Compression>)>> {
+    let zstd = ("zstd", Some(Compression::Zstd));
+    let lz4 = ("lz4", Some(Compression::Lz4));
+    Ok(
+        match std::env::var("BAGPLAY_BENCH_COMPRESSION").as_deref() {
+            Ok("lz4") => vec![lz4],
+            Ok("none") => vec![("none", None)],
+            Ok("zstd") => vec![zstd],
+            Ok(other) => bail!("unknown compression {other}"),
+            Err(_) => vec![zstd, lz4],
+        },
+    )
+}
+
 /// 30 Hz images of 1 MB with three noisy bits a byte, 200 Hz of 320 bytes, 100 Hz of 100 bytes, and latched ones that
 /// repeat 10 times a second.
-pub(crate) fn write(path: &Path, bytes: u64, is_indexed: bool) -> Result<()> {
-    let compression = match std::env::var("BAGPLAY_BENCH_COMPRESSION").as_deref() {
-        Ok("lz4") => Some(Compression::Lz4),
-        Ok("none") => None,
-        Ok("zstd") | Err(_) => Some(Compression::Zstd),
-        Ok(other) => bail!("unknown compression {other}"),
-    };
+pub(crate) fn write(
+    path: &Path,
+    bytes: u64,
+    is_indexed: bool,
+    compression: Option<Compression>,
+) -> Result<()> {
     let options = WriteOptions::new().compression(compression);
     let options = options.chunk_size(Some(768 << 10)).profile("ros2");
     let options = options.emit_message_indexes(is_indexed);

@@ -3,18 +3,20 @@
 //! A [`Permit`] counts bytes for as long as they exist, wherever they are: open in a cursor, queued, or handed to
 //! zenoh. A [`Meter`] is the account of one walk (a cursor or a look-up) in the [`Budget`], which all walks of a player
 //! share. A walk that is closed but still busy is *leaving*. While a walk is leaving, no other may add to the budget,
-//! so walks do not pile up however fast they follow each other.
+//! so walks do not pile up however fast they follow each other. The rest of the budget may hold [`Spares`], which give
+//! way to bytes that are counted.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::memory::{ChunkBytes, ChunkMemory};
+use super::spares::Spares;
 
 /// How much decompressed data there is; for tests and the status line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
-    /// Bytes in memory now.
+    /// Bytes in use now, without spare buffers.
     pub live_bytes: u64,
-    /// The most bytes that were in memory at once.
+    /// The most bytes that were in use at once.
     pub peak_bytes: u64,
     /// How many times a chunk was decompressed.
     pub decompressions: u64,
@@ -23,6 +25,7 @@ pub struct Usage {
 #[derive(Debug)]
 struct State {
     usage: Usage,
+    spares: Spares,
     /// The number of walks that are closed but still busy.
     leaving: usize,
     /// Incremented by each change that may let a waiting walk continue.
@@ -43,6 +46,7 @@ impl Budget {
             limit,
             state: Mutex::new(State {
                 usage: Usage::default(),
+                spares: Spares::default(),
                 leaving: 0,
                 wakes: 0,
             }),
@@ -54,8 +58,16 @@ impl Budget {
         self.lock().usage
     }
 
+    /// How many bytes spare buffers may have. None without a bound: a message that somebody keeps would keep them, too.
+    fn rest(&self, state: &State) -> u64 {
+        match self.limit {
+            u64::MAX => 0,
+            limit => limit.saturating_sub(state.usage.live_bytes),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is plain numbers: a panic elsewhere cannot have left it half written.
+        // Each change is complete when the lock is released, also by a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,15 +137,31 @@ impl Meter {
 
     /// Counts `bytes` from now on. Never waits.
     pub(crate) fn permit(self: &Arc<Self>, bytes: u64) -> Permit {
-        self.lock().bytes += bytes;
+        self.count(self.budget.lock(), bytes)
+    }
+
+    /// Counts `size` bytes from now on. If there is a buffer of about that size that is no longer needed, it comes with
+    /// the permit, which then counts all of it. Its bytes are initialized. Never waits.
+    pub(crate) fn permit_with_spare(self: &Arc<Self>, size: usize) -> (Permit, Option<Vec<u8>>) {
         let mut state = self.budget.lock();
+        let spare = state.spares.take(size);
+        let bytes = spare.as_ref().map_or(size, Vec::len);
+        (self.count(state, bytes as u64), spare)
+    }
+
+    fn count(self: &Arc<Self>, mut state: MutexGuard<'_, State>, bytes: u64) -> Permit {
+        self.lock().bytes += bytes;
         let usage = &mut state.usage;
         usage.live_bytes += bytes;
         usage.peak_bytes = usage.peak_bytes.max(usage.live_bytes);
+        let rest = self.budget.rest(&state);
+        let dropped = state.spares.shrink(rest);
         drop(state);
+        drop(dropped);
         Permit {
             meter: Arc::clone(self),
             bytes,
+            spare: Vec::new(),
         }
     }
 
@@ -187,20 +215,24 @@ impl Meter {
         self.lock().is_closed
     }
 
-    fn give_back(&self, bytes: u64) {
-        self.change(|state, meter| {
+    fn give_back(&self, bytes: u64, spare: Vec<u8>) {
+        let dropped = self.change(|state, meter| {
             meter.bytes -= bytes;
             state.usage.live_bytes -= bytes;
+            let rest = self.budget.rest(state);
+            state.spares.keep(spare, rest)
         });
+        drop(dropped);
     }
 
     /// Changes what others may be waiting for.
-    fn change(&self, change: impl FnOnce(&mut State, &mut MeterState)) {
+    fn change<T>(&self, change: impl FnOnce(&mut State, &mut MeterState) -> T) -> T {
         let mut state = self.budget.lock();
-        change(&mut state, &mut self.lock());
+        let changed = change(&mut state, &mut self.lock());
         state.wakes += 1;
         drop(state);
         self.budget.freed.notify_all();
+        changed
     }
 
     fn lock(&self) -> MutexGuard<'_, MeterState> {
@@ -226,6 +258,8 @@ impl Drop for Busy {
 pub(crate) struct Permit {
     meter: Arc<Meter>,
     bytes: u64,
+    /// The memory that was counted; empty until [`CountedBytes`] are dropped.
+    spare: Vec<u8>,
 }
 
 impl Permit {
@@ -236,7 +270,8 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.meter.give_back(self.bytes);
+        self.meter
+            .give_back(self.bytes, std::mem::take(&mut self.spare));
     }
 }
 
@@ -253,6 +288,12 @@ impl CountedBytes {
     pub(crate) fn new(bytes: impl Into<ChunkBytes>, permit: Permit) -> Self {
         let bytes = bytes.into();
         Self { bytes, permit }
+    }
+}
+
+impl Drop for CountedBytes {
+    fn drop(&mut self) {
+        self.permit.spare = self.bytes.take_heap();
     }
 }
 
@@ -319,5 +360,41 @@ mod tests {
             assert!(!waiting.join().expect("no panic"));
             drop(permit);
         });
+    }
+
+    #[test]
+    fn memory_of_a_chunk_is_kept_for_the_next_one_within_the_bound() {
+        const SIZE: usize = 1 << 20;
+        let spare = |meter: &Arc<Meter>, size| meter.permit_with_spare(size).1;
+        let used = |meter: &Arc<Meter>, byte| {
+            drop(CountedBytes::new(
+                vec![byte; SIZE],
+                meter.permit(SIZE as u64),
+            ));
+        };
+        let budget = Budget::new(2 * SIZE as u64);
+        let (a, b) = (Meter::new(&budget), Meter::new(&budget));
+        assert_eq!(spare(&b, SIZE), None);
+        used(&a, 1);
+        let (permit, taken) = b.permit_with_spare(SIZE - 9);
+        assert_eq!(taken, Some(vec![1; SIZE]));
+        assert_eq!(permit.bytes(), SIZE as u64);
+        assert_eq!(budget.usage().live_bytes, SIZE as u64);
+        drop(permit);
+
+        used(&a, 2);
+        let (half, more) = (a.permit(SIZE as u64), b.permit(1));
+        assert_eq!(spare(&b, SIZE), None);
+        drop((half, more));
+
+        let full = a.permit(2 * SIZE as u64);
+        used(&b, 3);
+        assert_eq!(spare(&b, SIZE), None);
+        drop(full);
+        assert_eq!(budget.usage().live_bytes, 0);
+
+        let unbounded = Meter::unbounded();
+        used(&unbounded, 4);
+        assert_eq!(spare(&unbounded, SIZE), None);
     }
 }

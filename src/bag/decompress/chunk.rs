@@ -11,7 +11,8 @@ use mcap::records::op;
 use zstd::bulk::Decompressor;
 
 use super::budget::{CountedBytes, Meter, Permit};
-use super::codec::{Codec, Input, most, unlz4, unreadable, unzstd, unzstd_in_pieces};
+use super::codec::{Codec, Input, most, unreadable, unzstd, unzstd_in_pieces};
+use super::lz4_frame::{Checksums, unlz4};
 use super::memory::Filling;
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
@@ -145,7 +146,11 @@ fn read_large(
     match codec {
         Codec::None if data.left() == size => unpacked.read_from(source, at)?,
         Codec::None => return Err(wrong_size(data.left(), size)),
-        Codec::Lz4 => unlz4(data, &mut unpacked.bytes)?,
+        Codec::Lz4 => unlz4(
+            data,
+            &mut unpacked.bytes,
+            checksums(header.uncompressed_crc),
+        )?,
         Codec::Zstd => unzstd_in_pieces(data, &mut unpacked.bytes)?,
     }
     unpacked.checked(header.uncompressed_crc)
@@ -196,7 +201,7 @@ fn decompress(
             return Err(wrong_size(data.len() as u64, declared));
         }
         Codec::None => {}
-        Codec::Lz4 => unlz4(data, bytes)?,
+        Codec::Lz4 => unlz4(data, bytes, checksums(header.uncompressed_crc))?,
         Codec::Zstd => unzstd(zstd, data, bytes)?,
     }
     unpacked.checked(header.uncompressed_crc)
@@ -210,9 +215,13 @@ struct Unpacked {
 
 impl Unpacked {
     fn new(declared: u64, meter: &Arc<Meter>) -> Result<Self, Fault> {
-        let permit = meter.permit(declared);
         let size = usize::try_from(declared).unwrap_or(usize::MAX);
-        let bytes = Filling::new(size, meter.memory())
+        if let Some(bytes) = Filling::provided(size, meter.memory()) {
+            let permit = meter.permit(declared);
+            return Ok(Self { bytes, permit });
+        }
+        let (permit, spare) = meter.permit_with_spare(size);
+        let bytes = Filling::on_heap(size, spare)
             .map_err(|error| Fault::new(DamageKind::TooLarge, error.to_string()))?;
         Ok(Self { bytes, permit })
     }
@@ -231,6 +240,15 @@ impl Unpacked {
         let bytes = bytes.map_err(|length| wrong_size(length as u64, size))?;
         check_crc(crc, &bytes)?;
         Ok(CountedBytes::new(bytes, permit))
+    }
+}
+
+/// A chunk with a checksum of its own needs none of the codec's.
+fn checksums(uncompressed_crc: u32) -> Checksums {
+    if uncompressed_crc == NO_CRC {
+        Checksums::Verify
+    } else {
+        Checksums::Skip
     }
 }
 

@@ -1,9 +1,8 @@
-//! The codecs of chunks: zstd, lz4, and none. Each decompresses into a [`Filling`] of the declared size, and no
-//! further.
+//! The codecs of chunks by their names, and zstd; `lz4_frame.rs` has lz4. Each decompresses into a [`Filling`] of the
+//! declared size, and no further.
 
-use std::io::{BufRead, Read};
+use std::io::{self, Read};
 
-use lz4_flex::frame::FrameDecoder;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, get_error_name, get_frame_content_size};
 
@@ -27,15 +26,35 @@ const MAX_RATIO: u64 = 64;
 /// Compressed bytes, and how many are left.
 pub(super) trait Input: Read {
     fn left(&self) -> u64;
+
+    /// The next `length` bytes. If they are not in memory, they are read into `buffer`.
+    fn next<'a>(&'a mut self, length: usize, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        if buffer.len() < length {
+            buffer.resize(length, 0);
+        }
+        let (bytes, _) = buffer.split_at_mut(length);
+        self.read_exact(bytes)?;
+        Ok(bytes)
+    }
 }
 
 impl Input for &[u8] {
     fn left(&self) -> u64 {
         self.len() as u64
     }
+
+    fn next<'a>(&'a mut self, length: usize, _: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        let bytes = self.split_off(..length);
+        bytes.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
-pub(super) fn unreadable(error: &std::io::Error) -> Fault {
+/// A chunk that its codec cannot decompress.
+pub(super) fn bad(detail: impl Into<String>) -> Fault {
+    Fault::new(DamageKind::Compression, detail)
+}
+
+pub(super) fn unreadable(error: &io::Error) -> Fault {
     let detail = format!("chunk cannot be read: {error}");
     Fault::new(DamageKind::Unreadable, detail)
 }
@@ -74,44 +93,15 @@ pub(super) fn most(codec: Codec, compressed: u64) -> u64 {
     bound.min(plausible).min(MAX_CHUNK)
 }
 
-pub(super) fn unlz4(compressed: impl Input, bytes: &mut Filling) -> Result<(), Fault> {
-    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
-    let mut decoder = FrameDecoder::new(compressed);
-    let mut left = None;
-    loop {
-        let block = decoder
-            .fill_buf()
-            .map_err(|error| bad(format!("lz4: {error}")))?;
-        if block.is_empty() {
-            // The end of a frame. Another one may follow; each must consume input.
-            let rest = decoder.get_ref().left();
-            if rest == 0 {
-                return Ok(());
-            }
-            if left == Some(rest) {
-                return Err(bad("lz4: bytes after the last frame".to_owned()));
-            }
-            left = Some(rest);
-            continue;
-        }
-        let length = block.len();
-        if !bytes.append(block) {
-            return Err(bad(format!("chunk holds more than {} bytes", bytes.size())));
-        }
-        decoder.consume(length);
-    }
-}
-
 /// Decompresses frames that are read in pieces. `bytes` has room for all of them and is not moved, so the decoder uses
 /// it as its window: a frame may declare any window and takes no memory for it.
 pub(super) fn unzstd_in_pieces(
     mut compressed: impl Input,
     bytes: &mut Filling,
 ) -> Result<(), Fault> {
-    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
     let broken = |code| bad(format!("zstd: {}", get_error_name(code)));
     let decoder = DCtx::try_create();
-    let mut decoder = decoder.ok_or_else(|| bad("zstd: no memory for a decoder".to_owned()))?;
+    let mut decoder = decoder.ok_or_else(|| bad("zstd: no memory for a decoder"))?;
     for parameter in [
         DParameter::StableOutBuffer(true),
         DParameter::WindowLogMax(LARGEST_WINDOW),
@@ -138,7 +128,7 @@ pub(super) fn unzstd_in_pieces(
         }
     }
     if needed != 0 {
-        return Err(bad("zstd: the last frame is cut off".to_owned()));
+        return Err(bad("zstd: the last frame is cut off"));
     }
     Ok(())
 }
@@ -148,7 +138,6 @@ pub(super) fn unzstd(
     compressed: &[u8],
     bytes: &mut Filling,
 ) -> Result<(), Fault> {
-    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
     if compressed.is_empty() {
         return Ok(());
     }
@@ -165,4 +154,61 @@ pub(super) fn unzstd(
     };
     let unzstd = bytes.unzstd(decompressor, compressed);
     unzstd.map_err(|error| bad(format!("zstd: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = 3 * PIECE;
+
+    /// What frames of zstd hold, as far as it fits `size` bytes: all at once and in pieces, each in new memory and in
+    /// used memory that is a little longer.
+    fn unzstd_in_all_ways(compressed: &[u8], size: usize) -> Vec<Result<Vec<u8>, String>> {
+        let mut results = Vec::new();
+        for spare in [None, Some(vec![0xa5; size + size / 8])] {
+            for is_whole in [true, false] {
+                let mut bytes = Filling::on_heap(size, spare.clone()).expect("memory");
+                let unpacked = if is_whole {
+                    unzstd(&mut None, compressed, &mut bytes)
+                } else {
+                    unzstd_in_pieces(compressed, &mut bytes)
+                };
+                let unpacked = unpacked.map_err(|fault| fault.detail);
+                results.push(unpacked.and_then(|()| {
+                    let bytes = bytes.finish();
+                    bytes.map_or_else(|length| Err(length.to_string()), |it| Ok(it.to_vec()))
+                }));
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn frames_of_zstd_are_the_same_in_new_and_in_used_memory() {
+        let content: Vec<u8> = (0..SIZE).map(|at| (at * at / 7).to_le_bytes()[0]).collect();
+        let frame = |part: &[u8]| {
+            let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).expect("memory");
+            encoder.include_checksum(true).expect("a known parameter");
+            std::io::Write::write_all(&mut encoder, part).expect("in memory");
+            encoder.finish().expect("in memory")
+        };
+        let (first, second) = content.split_at(PIECE + 5);
+        let several = [frame(first), frame(b""), frame(second), frame(b"")].concat();
+        for compressed in [frame(&content), several] {
+            for result in unzstd_in_all_ways(&compressed, SIZE) {
+                assert!(
+                    result.as_ref() == Ok(&content),
+                    "{:?}",
+                    result.map(|it| it.len())
+                );
+            }
+            for result in unzstd_in_all_ways(&compressed, SIZE + 1) {
+                assert_eq!(result.map(|it| it.len()), Err(SIZE.to_string()));
+            }
+            for result in unzstd_in_all_ways(&compressed, SIZE - 1) {
+                result.expect_err("it holds more");
+            }
+        }
+    }
 }

@@ -51,9 +51,13 @@ pub(crate) struct ChunkBytes {
 }
 
 impl ChunkBytes {
-    fn of(buffer: Buffer) -> Self {
-        let part = 0..buffer.as_slice().len();
-        Self { buffer, part }
+    /// The memory, if it is on the heap. No bytes are left.
+    pub(crate) fn take_heap(&mut self) -> Vec<u8> {
+        self.part = 0..0;
+        match &mut self.buffer {
+            Buffer::Heap(bytes) => std::mem::take(bytes),
+            Buffer::Provided(_) => Vec::new(),
+        }
     }
 
     /// Keeps only `part`, a range of the present bytes.
@@ -73,7 +77,9 @@ impl Deref for ChunkBytes {
 
 impl From<Vec<u8>> for ChunkBytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::of(Buffer::Heap(bytes))
+        let part = 0..bytes.len();
+        let buffer = Buffer::Heap(bytes);
+        Self { buffer, part }
     }
 }
 
@@ -89,29 +95,42 @@ impl std::fmt::Debug for ChunkBytes {
 
 /// A chunk of a known size while it is decompressed.
 pub(crate) struct Filling {
-    /// On the heap it has the capacity of the size and as many bytes as are filled, so that it is not filled with zeros
-    /// first. A provided buffer is as long as the size.
+    /// At least as long as the size, unless it is new.
     buffer: Buffer,
+    /// Whether the buffer is new memory of the heap: it has the capacity of the size, and as many bytes as are
+    /// initialized, so that it is not filled with zeros first.
+    is_new: bool,
     /// How many bytes there are so far.
     filled: usize,
     size: usize,
 }
 
 impl Filling {
-    /// Room for `size` bytes, from `memory` if that has room. An error means that there is not so much memory.
-    pub(crate) fn new(size: usize, memory: Option<&dyn ChunkMemory>) -> io::Result<Self> {
+    /// Room for `size` bytes in `memory`; `None` if that has none.
+    pub(crate) fn provided(size: usize, memory: Option<&dyn ChunkMemory>) -> Option<Self> {
+        let taken = memory?.take(size);
         // A buffer of another length would be a defect of the memory.
-        let taken = memory.and_then(|memory| memory.take(size));
-        let taken = taken.filter(|buffer| (**buffer).as_ref().len() == size);
-        let buffer = if let Some(buffer) = taken {
-            Buffer::Provided(buffer)
-        } else {
-            let mut bytes = Vec::new();
+        let taken = taken.filter(|buffer| (**buffer).as_ref().len() == size)?;
+        Some(Self {
+            buffer: Buffer::Provided(taken),
+            is_new: false,
+            filled: 0,
+            size,
+        })
+    }
+
+    /// Room for `size` bytes on the heap: `spare`, if that is long enough, or new memory. An error means that there is
+    /// not so much memory.
+    pub(crate) fn on_heap(size: usize, spare: Option<Vec<u8>>) -> io::Result<Self> {
+        let spare = spare.filter(|spare| spare.len() >= size);
+        let is_new = spare.is_none();
+        let mut bytes = spare.unwrap_or_default();
+        if is_new {
             bytes.try_reserve_exact(size).map_err(io::Error::other)?;
-            Buffer::Heap(bytes)
-        };
+        }
         Ok(Self {
-            buffer,
+            buffer: Buffer::Heap(bytes),
+            is_new,
             filled: 0,
             size,
         })
@@ -127,21 +146,37 @@ impl Filling {
         self.filled
     }
 
+    /// The bytes so far, from `start` on.
+    pub(crate) fn from(&self, start: usize) -> &[u8] {
+        let bytes = self.buffer.as_slice().get(start..self.filled);
+        bytes.unwrap_or_default()
+    }
+
     /// Appends bytes; `false`, and nothing is appended, if they are more than there is room for.
     pub(crate) fn append(&mut self, more: &[u8]) -> bool {
-        if more.len() > self.size - self.filled {
-            return false;
-        }
-        let end = self.filled + more.len();
-        match &mut self.buffer {
-            Buffer::Heap(bytes) => bytes.extend_from_slice(more),
-            Buffer::Provided(buffer) => {
-                let room = (**buffer).as_mut().get_mut(self.filled..end);
-                room.unwrap_or_default().copy_from_slice(more);
+        let copied = self.append_with(more.len(), |_, room| {
+            let is_room = room.len() == more.len();
+            if is_room {
+                room.copy_from_slice(more);
             }
-        }
-        self.filled = end;
-        true
+            is_room.then_some(more.len()).ok_or(())
+        });
+        copied.is_ok()
+    }
+
+    /// Appends what `decode` writes to the front of the room that it is given: as many bytes as it returns. It also
+    /// gets the bytes so far. The room has `most` bytes, or fewer if the declared size is reached.
+    pub(crate) fn append_with<E>(
+        &mut self,
+        most: usize,
+        decode: impl FnOnce(&[u8], &mut [u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        let filled = self.filled;
+        let most = most.min(self.size - filled);
+        let (before, room) = self.initialized(filled + most).split_at_mut(filled);
+        let added = decode(before, room)?;
+        self.filled += added.min(most);
+        Ok(())
     }
 
     /// Has `read` fill the whole buffer, which has no bytes yet.
@@ -149,10 +184,7 @@ impl Filling {
         &mut self,
         read: impl FnOnce(&mut [u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        if let Buffer::Heap(bytes) = &mut self.buffer {
-            bytes.resize(self.size, 0);
-        }
-        read(self.buffer.as_mut())?;
+        read(self.initialized(self.size))?;
         self.filled = self.size;
         Ok(())
     }
@@ -163,11 +195,9 @@ impl Filling {
         decompressor: &mut Decompressor<'_>,
         compressed: &[u8],
     ) -> io::Result<()> {
-        self.filled = match &mut self.buffer {
-            Buffer::Heap(bytes) => decompressor.decompress_to_buffer(compressed, bytes),
-            Buffer::Provided(buffer) => {
-                decompressor.decompress_to_buffer(compressed, (**buffer).as_mut())
-            }
+        self.filled = match self.room() {
+            Room::New(bytes) => decompressor.decompress_to_buffer(compressed, bytes),
+            Room::Initialized(bytes) => decompressor.decompress_to_buffer(compressed, bytes),
         }?;
         Ok(())
     }
@@ -178,20 +208,21 @@ impl Filling {
         decoder: &mut DCtx<'_>,
         input: &mut InBuffer<'_>,
     ) -> SafeResult {
-        match &mut self.buffer {
-            Buffer::Heap(bytes) => {
-                let mut output = OutBuffer::around_pos(bytes, self.filled);
+        let filled = self.filled;
+        let (result, filled) = match self.room() {
+            Room::New(bytes) => {
+                let mut output = OutBuffer::around_pos(bytes, filled);
                 let result = decoder.decompress_stream(&mut output, input);
-                self.filled = output.pos();
-                result
+                (result, output.pos())
             }
-            Buffer::Provided(buffer) => {
-                let mut output = OutBuffer::around_pos((**buffer).as_mut(), self.filled);
+            Room::Initialized(bytes) => {
+                let mut output = OutBuffer::around_pos(bytes, filled);
                 let result = decoder.decompress_stream(&mut output, input);
-                self.filled = output.pos();
-                result
+                (result, output.pos())
             }
-        }
+        };
+        self.filled = filled;
+        result
     }
 
     /// The bytes, if they are as many as was declared; otherwise how many there are.
@@ -199,6 +230,41 @@ impl Filling {
         if self.filled != self.size {
             return Err(self.filled);
         }
-        Ok(ChunkBytes::of(self.buffer))
+        Ok(ChunkBytes {
+            buffer: self.buffer,
+            part: 0..self.size,
+        })
     }
+
+    /// The whole buffer, for a decoder that can write to memory that is not initialized.
+    fn room(&mut self) -> Room<'_> {
+        let bytes = match &mut self.buffer {
+            Buffer::Heap(bytes) => {
+                if self.is_new {
+                    return Room::New(bytes);
+                }
+                bytes
+            }
+            Buffer::Provided(buffer) => (**buffer).as_mut(),
+        };
+        Room::Initialized(bytes.get_mut(..self.size).unwrap_or_default())
+    }
+
+    /// The first `length` bytes of the buffer.
+    fn initialized(&mut self, length: usize) -> &mut [u8] {
+        if let Buffer::Heap(bytes) = &mut self.buffer
+            && bytes.len() < length
+        {
+            bytes.resize(length, 0);
+        }
+        let bytes = self.buffer.as_mut().get_mut(..length);
+        bytes.unwrap_or_default()
+    }
+}
+
+/// Where a decoder writes to.
+enum Room<'a> {
+    /// Its length grows with what is written, up to its capacity.
+    New(&'a mut Vec<u8>),
+    Initialized(&'a mut [u8]),
 }

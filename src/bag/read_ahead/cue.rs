@@ -56,7 +56,7 @@ impl Cues {
     /// `read_ahead_bytes` bounds the decompressed data that is open, queued or still held by the receiver. It can be
     /// exceeded by at most two chunks, however fast cues follow each other. Refills take up to half of it, but the
     /// newest one is always delivered. Messages that the receiver keeps count as well: a receiver that keeps too many
-    /// gets no more.
+    /// gets no more. Within the bound, memory that is no longer needed is kept for the next chunks.
     pub fn new(bag: Bag, topics: Selection, read_ahead_bytes: u64, wake: Waker) -> Self {
         let (alive, stop) = bounded(0);
         Self {

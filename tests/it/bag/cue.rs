@@ -854,6 +854,36 @@ fn chunks_are_decompressed_into_memory_that_is_provided_while_it_has_room() {
     }
 }
 
+/// Memory of a chunk is used again for later ones, which may be a little smaller.
+#[test]
+fn chunks_in_used_memory_have_their_own_bytes_only() {
+    let payload = |n: u64| incompressible(n, 60_000 - 100 * usize::try_from(n).expect("few"));
+    let chunk = |c: u64| (4 * c..4 * c + 4).map(|n| Note::new(0, n, payload(n)));
+    let spec = Spec::new((0..40).map(|c| chunk(c).collect()).collect());
+    for compression in [None, Some(Compression::Lz4), Some(Compression::Zstd)] {
+        let bag = bag(&spec.clone().compression(compression).write());
+        for direction in [Direction::Forward, Direction::Reverse] {
+            let (wake, woken) = waker();
+            let mut cues = Cues::new(bag.clone(), all(&bag), 4 << 20, wake);
+            for _ in 0..2 {
+                let mut cue = cues.start(whole(direction));
+                let found = messages(&mut cue, &woken);
+                let times = found.iter().map(|message| message.log_time.to_mcap());
+                let mut due: Vec<u64> = (0..160).collect();
+                if direction == Direction::Reverse {
+                    due.reverse();
+                }
+                assert_eq!(times.collect::<Vec<_>>(), due);
+                for (message, time) in found.iter().zip(due) {
+                    let is_own = message.payload == payload(time);
+                    assert!(is_own, "{compression:?} {direction:?} {time}");
+                }
+            }
+            assert!(cues.usage().peak_bytes <= (4 << 20) + 2 * 300_000);
+        }
+    }
+}
+
 #[test]
 fn a_damaged_chunk_gives_its_memory_back_and_is_reported() {
     let chunk = |c: u64| {
