@@ -203,6 +203,7 @@ impl Screen {
             self.model.handle(Event::Resized(size), Timestamp::now());
             self.terminal.invalidate();
         }
+        self.model.detail = Terminal::detail();
         self.observe();
         self.send();
         for effect in self.model.take_effects() {
@@ -273,7 +274,7 @@ impl Screen {
             Effect::EndFind => self.lookup.find(FindRequest::End),
             Effect::Redraw => {
                 self.requests.forget_pictures(&mut self.model);
-                self.terminal.invalidate();
+                self.terminal.redraw();
             }
             // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like any
             // other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.

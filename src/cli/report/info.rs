@@ -63,6 +63,7 @@ pub(crate) struct TopicInfo {
     pub(crate) type_name: String,
     pub(crate) encoding: String,
     pub(crate) message_count: Option<u64>,
+    /// By the median time between messages; the mean over the recording if the median is not known.
     pub(crate) hz: Option<f64>,
     /// Payload bytes: exact after a check, otherwise as message indexes give them.
     pub(crate) bytes: Option<u64>,
@@ -100,6 +101,7 @@ impl Info {
     fn with(bag: &Bag, check: Option<Check>) -> Self {
         let mut files: Vec<FileInfo> = bag.files().iter().map(file_info).collect();
         let (range, Outline { topics: outlines }) = (bag.range(), bag.outline(PARTS));
+        let timing = bag.timing_while(&mut || true);
         let mut topics: Vec<TopicInfo> = bag
             .topics()
             .iter()
@@ -111,16 +113,22 @@ impl Info {
             let read = check.sizes().iter().zip(check.counts());
             for (topic, (size, count)) in topics.iter_mut().zip(read) {
                 (topic.bytes, topic.message_count) = (Some(*size), Some(*count));
-                topic.hz = hz(topic.message_count, range);
+                topic.hz = mean_hz(topic.message_count, range);
             }
             for (file, count) in files.iter_mut().zip(check.by_file()) {
                 file.message_count = Some(*count);
             }
         }
+        let periods = timing.iter().flat_map(|timing| &timing.periods);
+        for (topic, period) in topics.iter_mut().zip(periods) {
+            topic.hz = period
+                .map(|period| period.as_secs_f64().recip())
+                .or(topic.hz);
+        }
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         let found = match &check {
             Some(check) => check.holes().map(<[Hole]>::to_vec),
-            None => bag.holes(),
+            None => timing.and_then(|timing| timing.holes),
         };
         let shown = |holes: Vec<Hole>| holes.into_iter().map(|hole| HoleInfo::new(bag, hole));
         let holes = found.map(|holes| shown(holes).collect());
@@ -175,7 +183,7 @@ fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) ->
         type_name: topic.type_name().to_owned(),
         encoding: topic.encoding.clone(),
         message_count: topic.message_count,
-        hz: hz(topic.message_count, range),
+        hz: mean_hz(topic.message_count, range),
         bytes: outline.bytes,
         density: outline.density,
         latched: topic.is_latched,
@@ -186,7 +194,7 @@ fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) ->
 
 /// The mean rate over the whole recording; `None` for very few messages.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-fn hz(messages: Option<u64>, range: Option<TimeRange>) -> Option<f64> {
+fn mean_hz(messages: Option<u64>, range: Option<TimeRange>) -> Option<f64> {
     let secs = range?.duration().as_secs_f64();
     messages
         .filter(|messages| *messages > 2 && secs > 0.0)
@@ -201,14 +209,24 @@ mod tests {
     #[test]
     fn a_rate_needs_more_than_two_messages_and_some_time() {
         let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(10_000_000_000));
-        assert_eq!(hz(Some(101), Some(range)), Some(10.0));
+        assert_eq!(mean_hz(Some(101), Some(range)), Some(10.0));
         assert_eq!(
             (
-                hz(Some(1), Some(range)),
-                hz(None, Some(range)),
-                hz(Some(9), None)
+                mean_hz(Some(1), Some(range)),
+                mean_hz(None, Some(range)),
+                mean_hz(Some(9), None)
             ),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn the_rate_is_that_between_messages_also_beside_a_hole() {
+        let bag = Bag::open(&["testdata/demo.mcap"]).unwrap();
+        for info in [Info::new(&bag), Info::checked(&bag)] {
+            let imu = info.topics.iter().find(|topic| topic.name == "/imu");
+            let hz = imu.unwrap().hz.unwrap();
+            assert!((199.0..201.0).contains(&hz), "{hz}");
+        }
     }
 }

@@ -222,7 +222,7 @@ pub const BINDINGS: &[Group] = &[
         row("ask-rate", Action::AskRate, "R", None, "type a rate"),
         row("reverse", Action::Reverse, "r", None, "reverse the playing direction"),
         row("skip-gaps", Action::SkipGaps, "G", None, "skip long gaps, or play them"),
-        row("clock", Action::Clock, "c", None, "publish /clock, or not"),
+        row("clock", Action::Clock, "c", None, "turn /clock on or off"),
         row("clock-rate", Action::ClockRate, "C", None, "type the rate of /clock"),
     ]),
     ("Seeking", &[
@@ -253,7 +253,7 @@ pub const BINDINGS: &[Group] = &[
     ]),
     ("Loop and marks", &[
         row("loop", Action::Loop, "l", Some("loop"), "set A, then B, then clear the loop"),
-        row("loop-all", Action::LoopAll, "L", None, "loop all of it, or play it once"),
+        row("loop-all", Action::LoopAll, "L", None, "loop the played range, or play it once"),
         row("cut", Action::Cut, "x", None, "write A-B, without muted topics, to a new file"),
         row("mark", Action::Mark, "m", Some("mark"), "set a mark here, or remove it"),
         row("name-mark", Action::NameMark, "M", None, "name the mark here"),
@@ -265,11 +265,11 @@ pub const BINDINGS: &[Group] = &[
         row("down", Action::Move(1), "down j", None, "down in the table"),
         row("page-up", Action::Page(-1), "pageup", None, "a page up"),
         row("page-down", Action::Page(1), "pagedown", None, "a page down"),
-        row("sort", Action::Sort, "s", None, "sort by the next column, or not"),
+        row("sort", Action::Sort, "s", None, "sort by the next column; after the last, unsorted"),
         row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
         row("solo", Action::Solo, "S", None, "mute all other topics, or none"),
-        row("watch", Action::Watch, "w", None, "watch a topic's selected field, or not"),
+        row("watch", Action::Watch, "w", None, "watch the selected field of a topic, or stop"),
         row("unwatch", Action::Unwatch, "W", None, "watch no field"),
         row("plots-up", Action::ScrollPlots(-1), "K", None, "up in the plots, if not all fit"),
         row("plots-down", Action::ScrollPlots(1), "J", None, "down in the plots"),
@@ -299,7 +299,7 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("wheel", "seek 1 s; in the table or the plots, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
-    ("click", "a column's head: sort; again: reverse, then not"),
+    ("click", "a column's head: sort; again: reverse, then unsorted"),
     ("click", "a key in the last line: what the key does"),
 ];
 

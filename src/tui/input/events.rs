@@ -1,8 +1,8 @@
 //! Reads terminal events on a thread of its own, and watches whether the terminal is still there.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded};
 use crossterm::event;
@@ -10,7 +10,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::key::Key;
 use super::mouse::{Gesture, Mouse};
+use super::tty::TtyInput;
 use crate::tui::model::layout::Size;
+use crate::tui::terminal::writer;
 use crate::tui::update::Event;
 
 /// How many events may wait to be handled; the terminal keeps the others.
@@ -20,10 +22,14 @@ const WAITING: usize = 1024;
 /// disconnected when nothing can be read any more. The thread ends with the process: it blocks on input.
 pub fn input_events() -> io::Result<Receiver<Event>> {
     let (send, events) = bounded(WAITING);
+    let input = RefCell::new(TtyInput::open()?);
     let read = move || {
         forward(
-            &mut || event::read().ok().map(translate),
-            &mut || event::poll(Duration::ZERO).unwrap_or(false),
+            &mut || {
+                let event = input.borrow_mut().read(&mut writer::acknowledged);
+                event.ok().map(translate)
+            },
+            &mut || input.borrow().is_next_there(),
             &mut |event| send.send(event).is_ok(),
         );
     };

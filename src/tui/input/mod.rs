@@ -7,3 +7,4 @@ pub(super) mod goto;
 pub(super) mod key;
 pub(super) mod mouse;
 pub(super) mod prompt_history;
+pub(super) mod tty;

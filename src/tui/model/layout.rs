@@ -11,6 +11,14 @@ pub struct Size {
     pub height: u16,
 }
 
+/// How much is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Detail {
+    Full,
+    /// For a slow line: times have tenths of seconds, and pictures are left out.
+    Reduced,
+}
+
 /// The limit of columns and of rows: a terminal that reports more is no usable screen, and its cells would fill the
 /// memory.
 const MAX_SIDE: u16 = 1_000;

@@ -26,7 +26,7 @@ use crate::tui::input::prompt_history::PromptHistory;
 use crate::tui::pictures::found::FoundPictures;
 use found::FoundMessages;
 use layers::Layer;
-use layout::{Layout, Size, TableRows};
+use layout::{Detail, Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
 use parts::{
@@ -49,6 +49,7 @@ pub struct Model {
     pub(super) facts: Facts,
     pub(super) appearance: Appearance,
     pub(super) size: Size,
+    pub(super) detail: Detail,
     pub(super) now: Time<Steady>,
     pub(super) status: Option<Status>,
     pub(super) ahead: Option<Time<Ros>>,
@@ -131,6 +132,7 @@ impl Model {
             facts,
             appearance,
             size,
+            detail: Detail::Full,
             now: Time::MIN,
             status: None,
             ahead: None,

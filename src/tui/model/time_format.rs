@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use crate::time::{Ros, Time};
+use crate::time::{Duration, Ros, Time};
 pub(crate) use crate::time::{signed_span_text as signed, span_text as span};
 
 /// How points in time are shown.
@@ -40,6 +40,20 @@ impl TimeFormat {
         }
     }
 
+    /// The same with tenths of seconds.
+    pub fn show_tenths(self, time: Time<Ros>, zone: &TimeZone) -> String {
+        match self {
+            Self::Local => zoned(time, zone.clone(), "%H:%M:%S%.1f %Z"),
+            Self::Utc => zoned(time, TimeZone::UTC, "%H:%M:%S%.1f UTC"),
+            Self::Seconds => {
+                let tenths = time.as_nanos().div_euclid(100_000_000);
+                let sign = if tenths < 0 { "-" } else { "" };
+                let tenths = tenths.unsigned_abs();
+                format!("{sign}{}.{} s", tenths / 10, tenths % 10)
+            }
+        }
+    }
+
     /// The same after its date, if the format has one.
     pub fn show_date(self, time: Time<Ros>, zone: &TimeZone) -> String {
         match self {
@@ -56,6 +70,14 @@ impl TimeFormat {
             Self::Utc | Self::Seconds => TimeZone::UTC,
         }
     }
+}
+
+/// A span with tenths of seconds: `00:12.1`.
+pub(crate) fn span_tenths(of: Duration) -> String {
+    let mut text = span(of);
+    // The last of three decimals.
+    text.truncate(text.len() - 2);
+    text
 }
 
 fn zoned(time: Time<Ros>, zone: TimeZone, format: &str) -> String {
@@ -86,6 +108,12 @@ mod tests {
             "2023-11-14 22:13:20.184 UTC"
         );
         assert_eq!(TimeFormat::Seconds.show(time, &berlin), "1700000000.184 s");
+        assert_eq!(TimeFormat::Utc.show_tenths(time, &berlin), "22:13:20.1 UTC");
+        assert_eq!(
+            TimeFormat::Seconds.show_tenths(time, &berlin),
+            "1700000000.1 s"
+        );
+        assert_eq!(span_tenths(Duration::from_millis(72_199)), "01:12.1");
         let fixed = TimeZone::fixed(jiff::tz::offset(2));
         assert_eq!(TimeFormat::Local.show(time, &fixed), "00:13:20.184 +02");
         for time_format in [TimeFormat::Local, TimeFormat::Utc, TimeFormat::Seconds] {

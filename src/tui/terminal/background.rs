@@ -4,9 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use terminal_colorsaurus::{QueryOptions, background_color};
+use terminal_colorsaurus::{Error, QueryOptions, background_color};
 
 use super::job_control::has_usable_terminal;
+use super::writer;
 use crate::tui::model::theme::palette::Background;
 
 /// How long an answer may take. Terminals that do not know the question answer at once that they do not.
@@ -19,7 +20,11 @@ pub fn ask_background() -> Option<Background> {
     }
     let mut options = QueryOptions::default();
     options.timeout = TIMEOUT;
-    let color = background_color(options).ok()?;
+    let answer = background_color(options);
+    if matches!(answer, Ok(_) | Err(Error::UnsupportedTerminal(_))) {
+        writer::line().answers();
+    }
+    let color = answer.ok()?;
     Some(if color.perceived_lightness() > 0.5 {
         Background::Light
     } else {

@@ -7,6 +7,7 @@
 pub(super) mod background;
 pub(super) mod graphics;
 pub(super) mod job_control;
+mod line;
 pub(super) mod mouse_reports;
 pub(super) mod writer;
 
@@ -26,7 +27,8 @@ use ratatui::{TerminalOptions, Viewport};
 
 use super::model::Model;
 use super::view;
-use crate::tui::model::layout::Size;
+use crate::tui::model::layout::{Detail, Size};
+use crate::tui::pacing::wall_now;
 use job_control::{has_shell, is_in_foreground};
 use mouse_reports::MouseReports;
 
@@ -78,10 +80,10 @@ impl Terminal {
         Ok(Size::of_terminal(width, height))
     }
 
-    /// Draws the model; only changed cells are written. `false` if that has to wait: for the previous frame, or until
-    /// this job has the terminal again.
+    /// Draws the model; only changed cells are written. `false` if that has to wait: for earlier frames, or until this
+    /// job has the terminal again.
     pub fn draw(&mut self, model: &Model) -> io::Result<bool> {
-        if writer::is_busy() {
+        if writer::is_busy() || writer::line().is_behind(wall_now()) {
             return Ok(false);
         }
         if !is_in_foreground() {
@@ -112,6 +114,21 @@ impl Terminal {
         queue!(self.buffer, CopyToClipboard::to_clipboard_from(text))
     }
 
+    /// How much is drawn, by the speed of the line to the terminal.
+    pub(crate) fn detail() -> Detail {
+        if writer::line().is_slow() {
+            Detail::Reduced
+        } else {
+            Detail::Full
+        }
+    }
+
+    /// The next frame is written in full, and the line is measured anew.
+    pub fn redraw(&mut self) {
+        self.invalidate();
+        writer::line().forget();
+    }
+
     /// The next frame is written in full.
     pub fn invalidate(&mut self) {
         self.size = None;
@@ -124,7 +141,7 @@ impl Terminal {
 
     /// Sets up the terminal again after the process was stopped; other programs may have changed its state.
     pub fn reenter(&mut self) -> io::Result<()> {
-        self.invalidate();
+        self.redraw();
         self.mouse = MouseReports::Off;
         writer::enter(&self.title)
     }

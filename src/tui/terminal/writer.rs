@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, SendError, Sender, bounded};
@@ -20,7 +20,9 @@ use crossterm::terminal::{
 };
 
 use super::job_control::may_use_terminal;
+use super::line::{Line, STATUS_QUERY};
 use super::mouse_reports::MouseReports;
+use crate::tui::pacing::wall_now;
 
 /// How long any thread waits for a terminal that takes no output.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -42,6 +44,11 @@ static IS_BUSY: AtomicBool = AtomicBool::new(false);
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
 /// Why the last frame could not be written, or the screen could not be set up.
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// What is known of the line to the terminal.
+static LINE: Mutex<Line> = Mutex::new(Line::new());
+/// Notified when a frame was written or acknowledged.
+static PROGRESS: Condvar = Condvar::new();
 
 enum WriterCommand {
     Enter(String, Sender<io::Result<()>>),
@@ -87,6 +94,17 @@ pub(crate) fn is_busy() -> bool {
     IS_BUSY.load(Ordering::Acquire)
 }
 
+/// Takes note that the terminal has acknowledged a frame.
+pub(crate) fn acknowledged() {
+    line().answered(wall_now());
+    PROGRESS.notify_all();
+}
+
+/// What is known of the line to the terminal.
+pub(super) fn line() -> MutexGuard<'static, Line> {
+    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Why the last frame could not be written, or why the screen could not be set up after the caller stopped waiting.
 /// Each error is returned once.
 pub(crate) fn failure() -> Option<io::Error> {
@@ -130,12 +148,21 @@ fn request_restore(period: RestorePeriod) {
     if COMMANDS.get().is_none() {
         return;
     }
+    wait_for_answers();
     // This works even if the terminal takes no output.
     let _ = disable_raw_mode();
     let (done, is_done) = bounded(1);
     send(WriterCommand::Restore(period, done));
     let is_stuck = is_done.recv_timeout(TIMEOUT).is_err();
     IS_STUCK.store(is_stuck, Ordering::Release);
+}
+
+/// Waits a second at most: an answer that comes later would be echoed, or read by the shell.
+fn wait_for_answers() {
+    let known = line();
+    let patience = known.patience();
+    let is_open = |known: &mut Line| is_busy() || known.is_waiting();
+    drop(PROGRESS.wait_timeout_while(known, patience, is_open));
 }
 
 /// Never waits; `false` if the queue is full.
@@ -167,6 +194,7 @@ fn run(commands: &Receiver<WriterCommand>) {
                     keep_failure(error);
                 }
                 IS_BUSY.store(false, Ordering::Release);
+                PROGRESS.notify_all();
             }
             WriterCommand::Restore(period, done) => {
                 is_over |= period == RestorePeriod::ForGood;
@@ -190,8 +218,12 @@ fn stdout() -> io::Stdout {
 }
 
 fn write_frame(frame: &[u8]) -> io::Result<()> {
+    let asked = line().write(frame.len(), wall_now());
+    let question = |is_there| if is_there { STATUS_QUERY } else { b"" };
     let mut out = stdout().lock();
+    out.write_all(question(asked.in_front))?;
     out.write_all(frame)?;
+    out.write_all(question(asked.behind))?;
     out.flush()
 }
 

@@ -6,7 +6,7 @@ use crate::bag::TopicId;
 use crate::picture::PictureReader;
 use crate::time::{Ros, Time};
 use crate::tui::model::Model;
-use crate::tui::model::layout::Size;
+use crate::tui::model::layout::{Detail, Size};
 use crate::tui::pictures::found::{FoundPictures, PictureSlot};
 use crate::tui::pictures::style::PictureStyle;
 use crate::tui::view;
@@ -15,6 +15,9 @@ impl Model {
     /// The room for pictures on the screen, and the time at or before which their messages were recorded, if something
     /// that is shown is not known.
     pub fn wanted_pictures(&self) -> Option<(Vec<PictureSlot>, Time<Ros>)> {
+        if self.detail == Detail::Reduced {
+            return None;
+        }
         let places = self.picture_places().into_iter();
         let slots: Vec<PictureSlot> = places
             .map(|(topic, place)| PictureSlot {

@@ -10,6 +10,7 @@ use super::{timeline, words};
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
 use crate::tui::input::bindings::Action;
+use crate::tui::model::layout::Detail;
 use crate::tui::model::parts::TopicRow;
 use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::{Model, time_format};
@@ -249,7 +250,15 @@ fn time_parts(model: &Model) -> Vec<Part> {
     let theme = &model.appearance.theme;
     let (time_format, zone) = (model.appearance.time_format, &model.facts.zone);
     let shown = here.saturating_add(model.facts.clock_shift);
-    let time = if model.size.width >= 150 {
+    let has_tenths = model.detail == Detail::Reduced;
+    let span = if has_tenths {
+        time_format::span_tenths
+    } else {
+        time_format::span
+    };
+    let time = if has_tenths {
+        time_format.show_tenths(shown, zone)
+    } else if model.size.width >= 150 {
         time_format.show_date(shown, zone)
     } else {
         time_format.show(shown, zone)
@@ -260,13 +269,9 @@ fn time_parts(model: &Model) -> Vec<Part> {
     } else {
         all.stop().saturating_since(here)
     };
-    let elapsed = format!("+{}", time_format::span(elapsed));
-    let of_all = format!("{elapsed} / {}", time_format::span(all.duration()));
-    let left = format!(
-        "{}{}",
-        model.appearance.glyphs.minus,
-        time_format::span(left)
-    );
+    let elapsed = format!("+{}", span(elapsed));
+    let of_all = format!("{elapsed} / {}", span(all.duration()));
+    let left = format!("{}{}", model.appearance.glyphs.minus, span(left));
     if !model.has_recording() {
         return vec![Part::new(2, time, theme.accent)];
     }

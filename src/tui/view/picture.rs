@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use super::words;
 use crate::bag::TopicId;
 use crate::picture::{Picture, PixelSize};
-use crate::tui::model::layout::Size;
+use crate::tui::model::layout::{Detail, Size};
 use crate::tui::model::theme::color_depth::ColorDepth;
 use crate::tui::model::{Model, time_format};
 use crate::tui::pictures::found::{PictureAt, PictureSlot};
@@ -19,7 +19,8 @@ const SHADES: &[u8] = b" .:-=+*#%@";
 /// Draws the picture of a topic in the middle of `place`, or in words why there is none.
 pub(super) fn draw(model: &Model, topic: TopicId, place: Rect, out: &mut Buffer) {
     let glyphs = &model.appearance.glyphs;
-    match found(model, topic, place) {
+    let is_left_out = model.detail == Detail::Reduced;
+    match found(model, topic, place).filter(|_| !is_left_out) {
         Some(PictureAt::Picture {
             encoded: Some(encoded),
             ..
@@ -29,6 +30,7 @@ pub(super) fn draw(model: &Model, topic: TopicId, place: Rect, out: &mut Buffer)
             let text = match other {
                 Some(PictureAt::Problem(problem)) => problem,
                 Some(_) => "no picture up to here",
+                None if is_left_out => "no picture: the line to this terminal is too slow",
                 None => "reading",
             };
             let text = words::fit(text, place.width.into(), glyphs.dots);

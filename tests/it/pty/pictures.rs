@@ -1,6 +1,8 @@
 //! Pictures of image topics, in terminals with and without graphics protocols.
 
-use crate::pty::terminal_session::{ENTER, ESC, Frame, TerminalSession, has, play_bag};
+use crate::pty::terminal_session::{
+    ENTER, ESC, Frame, SERIAL_LINE, TerminalSession, has, play_bag,
+};
 use crate::support::images;
 use crate::support::mcaps::Files;
 use crate::support::patience::until;
@@ -10,11 +12,15 @@ const KITTY: &str = "\x1b_Gq=2,i=";
 
 /// Goes to the card of the image topic.
 fn show_image(session: &mut TerminalSession) {
+    open_card(session);
+    session.wait_text("64x48 16UC1");
+}
+
+fn open_card(session: &mut TerminalSession) {
     session.wait_text("PAUSED");
     session.keys("/depth");
     session.wait_text("(1 of 4: depth)");
     session.keys(&format!("{ENTER}{ENTER}"));
-    session.wait_text("64x48 16UC1");
 }
 
 #[test]
@@ -46,6 +52,34 @@ fn the_picture_of_an_image_topic_is_shown_and_watched() {
     });
     again.keys("q");
     again.wait_end();
+}
+
+/// The first frame tells that the line is slow.
+#[test]
+fn on_a_slow_line_pictures_are_left_out() {
+    let files = Files::of([images::file()]);
+    let session = play_bag(
+        &files.paths[0],
+        &["--start-paused", "--wire", "null", "--loop"],
+    );
+    let session = session.size(120, 40).env("COLORTERM", "truecolor");
+    let mut session = session.line_rate(SERIAL_LINE).run();
+    open_card(&mut session);
+    session.wait_text("no picture: the line to this terminal is too slow");
+    session.keys(" ");
+    session.wait_text("PLAYING");
+    for answer in ["PAUSED", "PLAYING"].repeat(4) {
+        let bytes = session.bytes().len();
+        session.keys(" ");
+        session.wait_text(answer);
+        let bytes = session.bytes().len() - bytes;
+        assert!(
+            bytes * 10 < SERIAL_LINE as usize * 3,
+            "{answer}: {bytes} bytes"
+        );
+    }
+    session.keys("q");
+    session.wait_end();
 }
 
 /// The protocol is that which the terminal reports; each picture is sent once.

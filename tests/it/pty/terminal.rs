@@ -1,13 +1,17 @@
 //! The terminal is restored, whatever ends the bar.
 
 use std::path::Path;
+use std::time::Duration;
 
 use bagplay::tui::Terminal;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{Action, OptionalActions, tcflow, tcgetattr, tcsetattr};
 
-use crate::pty::terminal_session::{TerminalCommand, TerminalSession, demo, play, play_bag, until};
+use crate::pty::terminal_session::{
+    Frame, SERIAL_LINE, TerminalCommand, TerminalSession, demo, play, play_bag, until,
+};
 use crate::support::network::{Pipe, free_endpoint, subscribe, take};
+use crate::support::patience::instant;
 
 /// How the program is started: it replaces the shell that prints its process number.
 const REPLACING_ITS_SHELL: &str = r#"exec "$0" "$@""#;
@@ -416,4 +420,55 @@ fn a_panic_restores_the_terminal_before_its_message() {
     assert!(!taken.contains("panics"), "{taken:?}");
     assert!(after.contains("the drawing thread panics"), "{after:?}");
     assert!(!after.contains("another panics"), "{after:?}");
+}
+
+#[test]
+fn on_a_slow_line_a_key_is_answered_within_a_third_of_a_second() {
+    let recording = demo();
+    let command = play(&[recording.to_str().unwrap(), "--wire", "null", "--loop"]);
+    let mut session = command.size(200, 50).line_rate(SERIAL_LINE).run();
+    let time = |frame: &Frame| frame.rows.iter().find(|row| row.contains(" / ")).cloned();
+    // Tenths of seconds say that the line is known to be slow.
+    session.wait_for("tenths", |frame| {
+        let elapsed = time(frame).and_then(|row| Some(row.split_once(" / ")?.0.to_owned()));
+        let tenths = elapsed.and_then(|elapsed| Some(elapsed.rsplit_once('.')?.1.len() == 1));
+        frame.is_alternate && tenths == Some(true)
+    });
+    let before = time(&session.frame());
+    session.wait_for("another time", |frame| time(frame) != before);
+    let mut answers = Vec::new();
+    for answer in ["PAUSED", "PLAYING"].repeat(8) {
+        let (bytes, since) = (session.bytes().len(), instant());
+        session.keys(" ");
+        session.wait_text(answer);
+        answers.push((since.elapsed(), session.bytes().len() - bytes));
+        if answer == "PLAYING" {
+            let before = time(&session.frame());
+            session.wait_for("another time", |frame| time(frame) != before);
+        }
+    }
+    answers.sort();
+    // What else runs on this machine may delay some of them, but not what the line takes for each.
+    let median = answers[answers.len() / 2].0;
+    let most = answers.iter().map(|(_, bytes)| *bytes).max().unwrap();
+    assert!(median < Duration::from_millis(300), "{answers:?}");
+    assert!(most * 10 < SERIAL_LINE as usize * 3, "{answers:?}");
+}
+
+#[test]
+fn no_answer_of_the_terminal_is_left_for_the_shell() {
+    let recording = demo();
+    let command = play(&[recording.to_str().unwrap(), "--wire", "null", "--loop"]);
+    let mut session = command.line_rate(SERIAL_LINE).run();
+    session.wait_text("PLAYING");
+    let tty = open(&session);
+    session.keys("q");
+    // This comes last through the line, and the terminal has answered everything before it.
+    until("its last line", || {
+        session.text().contains("resume with: play")
+    });
+    let mut raw = tcgetattr(&tty).unwrap();
+    raw.make_raw();
+    tcsetattr(&tty, OptionalActions::Now, &raw).unwrap();
+    assert_eq!(rustix::io::ioctl_fionread(&tty).unwrap(), 0);
 }

@@ -8,16 +8,17 @@ use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 
 use bagplay::bag::Bag;
 use bagplay::time::TimeRange;
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, bounded, never};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use zenoh::Wait;
 
 use crate::support::network::{free_endpoint, peer};
-use crate::support::patience::{Patience, look_again};
+use crate::support::patience::{Patience, instant, look_again};
 
 pub(crate) use crate::support::patience::until;
 
@@ -25,6 +26,8 @@ pub(crate) use crate::support::patience::until;
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
 
+/// How many bytes a second a serial line of 57,600 baud takes: far less than thirty frames.
+pub(crate) const SERIAL_LINE: u32 = 5_760;
 pub(crate) const LEFT: &str = "\x1b[D";
 pub(crate) const RIGHT: &str = "\x1b[C";
 pub(crate) const UP: &str = "\x1b[A";
@@ -73,6 +76,8 @@ pub(crate) struct TerminalCommand {
     graphics: &'static str,
     /// Whether it answers nothing at all.
     is_silent: bool,
+    /// How many bytes a second the line to it takes, if there is a limit.
+    line_rate: Option<u32>,
 }
 
 /// What a terminal with a dark background answers to a question for it; and one that knows no such question.
@@ -137,6 +142,7 @@ impl TerminalCommand {
             background: DARK_BACKGROUND,
             graphics: "",
             is_silent: false,
+            line_rate: None,
         }
     }
 
@@ -175,6 +181,12 @@ impl TerminalCommand {
         self
     }
 
+    /// On a line that takes so many bytes a second.
+    pub(crate) fn line_rate(mut self, bytes_a_second: u32) -> Self {
+        self.line_rate = Some(bytes_a_second);
+        self
+    }
+
     /// With this `config.toml`.
     pub(crate) fn config(self, text: impl AsRef<[u8]>) -> Self {
         let folder = self.home.path().join("config/bagplay");
@@ -193,28 +205,43 @@ impl TerminalCommand {
         let (shared, keyboard) = (Arc::clone(&output), Arc::clone(&writer));
         let (background, graphics) = (self.background, self.graphics);
         let is_silent = self.is_silent;
+        let byte_time = (self.line_rate).map(|rate| Duration::from_secs(1) / rate);
         let reader = std::thread::spawn(move || {
-            let mut buffer = [0; 8192];
+            let mut buffer = vec![0; if byte_time.is_some() { 64 } else { 8192 }];
             let mut asked: Vec<u8> = Vec::new();
+            let mut has_begun = false;
+            let mut taken_at = instant();
             while let Ok(read @ 1..) = out.read(&mut buffer) {
-                shared.append(&buffer[..read]);
-                if asked.len() < 256 {
-                    asked.extend_from_slice(&buffer[..read]);
+                if let Some(byte_time) = byte_time {
+                    // The line is busy for so long.
+                    let time = byte_time * u32::try_from(read).unwrap();
+                    taken_at = taken_at.max(instant()) + time;
+                    let _ = never::<()>().recv_deadline(taken_at);
                 }
+                shared.append(&buffer[..read]);
+                asked.extend_from_slice(&buffer[..read]);
                 let mut answer = String::new();
                 if has(&asked, KIND_QUERY) {
                     let background = Some(background).filter(|_| has(&asked, BACKGROUND_QUERY));
                     answer = format!("{}{KIND}", background.unwrap_or_default());
                 }
                 if has(&asked, STATUS_QUERY) {
-                    answer += graphics;
-                    answer += STATUS;
+                    // Frames end with this question, too.
+                    has_begun |= has(&asked, END);
+                    answer += if has_begun { "" } else { graphics };
+                    answer += &STATUS.repeat(count(&asked, STATUS_QUERY));
                 }
                 if !answer.is_empty() && !is_silent {
                     let mut keyboard = keyboard.lock().unwrap();
                     keyboard.write_all(answer.as_bytes()).unwrap();
-                    asked.clear();
                 }
+                // The beginning of a question may be there.
+                let kept = if answer.is_empty() {
+                    256
+                } else {
+                    begun(&asked)
+                };
+                asked.drain(..asked.len().saturating_sub(kept));
             }
             shared.end();
         });
@@ -235,7 +262,19 @@ impl TerminalCommand {
 }
 
 pub(crate) fn has(bytes: &[u8], part: &[u8]) -> bool {
-    bytes.windows(part.len()).any(|window| window == part)
+    count(bytes, part) > 0
+}
+
+/// How many of the last bytes begin the question that comes with each frame.
+fn begun(asked: &[u8]) -> usize {
+    let lengths = (1..STATUS_QUERY.len()).rev();
+    let is_begun = |length: &usize| asked.ends_with(&STATUS_QUERY[..*length]);
+    lengths.into_iter().find(is_begun).unwrap_or_default()
+}
+
+fn count(bytes: &[u8], part: &[u8]) -> usize {
+    let windows = bytes.windows(part.len());
+    windows.filter(|window| window == &part).count()
 }
 
 fn size((cols, rows): (u16, u16)) -> PtySize {

@@ -806,6 +806,45 @@ fn the_command_line_is_copied_and_printed_at_the_end() {
     assert!(bytes.contains(&format!("resume with: {copied}")), "{bytes}");
 }
 
+#[test]
+fn a_subscriber_gets_every_message_while_the_bar_cuts_watches_and_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("part.mcap");
+    let (mut session, listener, recorded) = paused(&[]);
+    session.keys("l");
+    session.wait_text("A at ");
+    session.keys(&format!("{}l", "\x1b[1;2C".repeat(10)));
+    session.wait_text("loop A-B");
+    session.keys("x");
+    session.wait_text(" write A-B to: demo_");
+    session.keys(&format!("\x15{}{ENTER}", out.to_str().unwrap()));
+    session.wait_text("messages, ");
+    session.keys(&format!("l{HOME} "));
+    session.wait_text("▶ PLAYING");
+    session.keys("/imu");
+    session.wait_text(" of 2: imu)");
+    session.keys(&format!("{ENTER}{ENTER}"));
+    session.wait_text("after the stamp");
+    session.keys("w");
+    session.wait_text("header  watched");
+    session.keys("/");
+    session.wait_text(" find in /imu: ");
+    session.keys(&format!("angular_velocity.z < -0.3{ENTER}"));
+    session.wait_text("/ find");
+    session.keys(ESC);
+    session.wait_text("messages found: n, N");
+    session.keys("y");
+    session.wait_text("sent to the clipboard of the terminal: play ");
+    let shown = session.frame().elapsed().expect("a time") * MILLI;
+    let all = listener.until("later messages", |received| {
+        received.topic == "/imu" && recorded.time(received) > shown
+    });
+    let heard = recorded.received(&all, "/imu");
+    let last = *heard.last().expect("a message");
+    assert_eq!(heard, recorded.times("/imu", 0, last));
+    session.quit();
+}
+
 fn decode_base64(text: &[u8]) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = text
