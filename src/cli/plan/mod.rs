@@ -176,8 +176,7 @@ pub fn plan(
     if args.follow.follow.is_some() {
         options.clock.shift = -args.follow.follow_offset;
     }
-    let warnings = early_start(&args.time, recording)
-        .into_iter()
+    let warnings = early_starts(&args.time, recording)
         .chain(zero_warning(&options))
         .chain(shared_names(&chosen, topics))
         .chain(idle_profiles(profiles, &chosen, topics))
@@ -325,13 +324,16 @@ fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -
     idle.map(warning).collect()
 }
 
-/// A warning if a start is before the recording, which plays all of it. Usually the time since its start was meant.
-fn early_start(time: &TimeArgs, recording: TimeRange) -> Option<String> {
-    let start = time.start?.in_range(recording);
-    (start < recording.start()).then(|| {
-        format!(
-            "--start: {start} s is before the recording, so it plays from its start; hint: with a + the time counts from there"
-        )
+/// Warnings of starts before the recording, which play all of it. Usually the time since its start was meant.
+fn early_starts(time: &TimeArgs, recording: TimeRange) -> impl Iterator<Item = String> {
+    let starts = [("--start", time.start), ("--begin-at", time.begin_at)];
+    starts.into_iter().filter_map(move |(flag, start)| {
+        let start = start?.in_range(recording);
+        (start < recording.start()).then(|| {
+            format!(
+                "{flag}: {start} s is before the recording, so it plays from its start; hint: with a + the time counts from there"
+            )
+        })
     })
 }
 
@@ -629,6 +631,30 @@ mod tests {
             (1, 0, 0)
         );
         assert_eq!(warnings("--clock --clock-start 100", 0), 0);
+    }
+
+    #[test]
+    fn a_start_before_the_recording_is_warned_of() {
+        let warnings = |line: &str| {
+            let range = TimeRange::between(Time::from_nanos(100_000_000_000), Time::MAX);
+            let planned = plan(
+                &parse_args(line),
+                &QosOverrides::default(),
+                range,
+                &topics(),
+            );
+            planned.unwrap().warnings
+        };
+        for flag in ["--start", "--begin-at"] {
+            let early = warnings(&format!("{flag} 12"));
+            assert!(
+                early.len() == 1 && early[0].starts_with(&format!("{flag}: ")),
+                "{early:?}"
+            );
+            for line in [format!("{flag} 112"), format!("{flag} +12")] {
+                assert_eq!(warnings(&line), Vec::<String>::new(), "{line}");
+            }
+        }
     }
 
     #[test]
