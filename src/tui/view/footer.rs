@@ -119,8 +119,19 @@ fn overlay_hints(model: &Model) -> Vec<Hint> {
         let steps = &[Action::StepTopic(-1), Action::StepTopic(1)];
         let is_played = |row: &TopicRow| row.id == card.topic && row.left_out.is_none();
         hints.push((&[Action::PlayPause], "play/pause"));
+        let has_hits = !model.hits.messages.is_empty();
         if model.rows.iter().any(is_played) {
-            hints.push((steps, "previous, next message"));
+            hints.push((
+                steps,
+                if has_hits {
+                    "message"
+                } else {
+                    "previous, next message"
+                },
+            ));
+        }
+        if has_hits {
+            hints.push((&[Action::NextMark, Action::PreviousMark], "found"));
         }
         let field = card.selected_field();
         if let Some(field) = field.filter(|_| !model.facts.is_elsewhere) {

@@ -61,6 +61,9 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     let place = overlay_area_within(model, area);
     if let Some((overlay, scroll)) = overlay(model, place) {
         overlay.draw(model, scroll, place, out);
+        if leaves_room_for_event(model) {
+            log::draw_newest(model, layout.log, out);
+        }
     }
     let mut cursor = None;
     if let Layer::Prompt(prompt) = &model.layer {
@@ -137,12 +140,19 @@ pub(super) fn overlay_area(model: &Model) -> Rect {
     overlay_area_within(model, Rect::new(0, 0, model.size.width, model.size.height))
 }
 
-/// Everything but the footer. If there is room, the times and the bar stay visible beside a message or the event log.
+/// Whether the newest event is shown below the overlay. It says what a key in a card has done.
+fn leaves_room_for_event(model: &Model) -> bool {
+    matches!(model.layer, Layer::Topic(..)) && model.layout().log.height > 0
+}
+
+/// Everything but the footer, and the newest event below a card. If there is room, the times and the bar stay visible
+/// beside a message or the event log.
 fn overlay_area_within(model: &Model, area: Rect) -> Rect {
     /// The height that is enough for the overlay.
     const ROOM: u16 = 12;
     let layout = model.layout();
-    let bottom = area.bottom().saturating_sub(layout.footer.height);
+    let below = layout.footer.height + u16::from(leaves_room_for_event(model));
+    let bottom = area.bottom().saturating_sub(below);
     let top = match model.layer {
         Layer::Topic(..) | Layer::Log(_) => layout.bar.bottom(),
         _ => 0,

@@ -441,11 +441,16 @@ fn messages_are_found_and_a_part_is_cut_out() {
     session.keys("/");
     session.wait_text(" find in /imu: ");
     session.keys(&format!("angular_velocity.z < -0.3{ENTER}"));
-    session.wait_text("w watch");
-    session.keys(ESC);
-    session.wait_text("messages found: n, N");
+    // The card shows the result, and where a jump has led.
+    session.wait_for("the result below the card", |frame| {
+        frame.has("messages found: n, N") && frame.has(" n N found ") && frame.has("╰")
+    });
     session.keys("N");
-    session.wait_text("/imu: angular_velocity.z = -0.3");
+    session.wait_for("the message below the card", |frame| {
+        frame.has("/imu: angular_velocity.z = -0.3") && frame.has("╰")
+    });
+    session.keys(ESC);
+    session.wait_text("q quit");
     // A second later is B.
     session.keys("l");
     session.wait_text("A at ");

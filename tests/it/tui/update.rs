@@ -2115,6 +2115,46 @@ fn messages_are_searched_for_in_a_topic_and_gone_to_like_marks() {
 }
 
 #[test]
+fn a_card_shows_what_its_keys_have_done_and_the_keys_of_what_was_found() {
+    let mut model = with_levels();
+    press(&mut model, "down down enter t");
+    let last_rows = |model: &Model| {
+        let shown = picture(model, size(80, 24));
+        let mut rows = shown.lines().rev().map(str::to_owned);
+        let mut next = || rows.next().unwrap_or_default();
+        (next(), next())
+    };
+    let (keys, event) = last_rows(&model);
+    assert!(event.ends_with("/diagnostics is muted"), "{event}");
+    assert!(!keys.contains("found"), "{keys}");
+    press(&mut model, "/");
+    type_text(&mut model, "level >= WARN");
+    press(&mut model, "enter");
+    for (messages, says) in [
+        (vec![found_at(28_000, None)], "1 message found: n, N"),
+        (Vec::new(), "no message found"),
+    ] {
+        let has_hits = !messages.is_empty();
+        let found = FoundMessages {
+            expression: "/diagnostics level >= WARN".to_owned(),
+            messages,
+            share: 1.0,
+            has_ended: true,
+            problem: None,
+        };
+        model.handle(Event::Hits(found), stamp(0));
+        let (keys, event) = last_rows(&model);
+        assert!(event.ends_with(says), "{event}");
+        assert_eq!(keys.contains(" n N found "), has_hits, "{keys}");
+        if has_hits {
+            press(&mut model, "N n n");
+            let (_, event) = last_rows(&model);
+            assert!(event.contains(" 1 of 1, +00:28.000, "), "{event}");
+        }
+    }
+}
+
+#[test]
 fn a_to_b_is_written_without_muted_topics() {
     let mut model = paused();
     press(&mut model, "l");
