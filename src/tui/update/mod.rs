@@ -110,7 +110,7 @@ impl Model {
     }
 
     fn show_lookup_result(&mut self, result: LookupResult) {
-        if let Layer::Topic(card, _) = &mut self.layer
+        if let Layer::Topic(card, _) = self.layer.shown_mut()
             && card.topic == result.topic
         {
             card.message = Some(result);
@@ -290,7 +290,7 @@ impl Model {
             return;
         }
         let max_scroll = view::max_scroll(self);
-        match &mut self.layer {
+        match self.layer.shown_mut() {
             Layer::Help(scroll) | Layer::Log(scroll) | Layer::Topic(_, scroll) => {
                 *scroll = scroll.moved(by, max_scroll);
             }

@@ -2155,6 +2155,52 @@ fn a_card_shows_what_its_keys_have_done_and_the_keys_of_what_was_found() {
 }
 
 #[test]
+fn while_a_condition_is_typed_the_card_stays_visible_and_the_whole_error_is_shown() {
+    let mut facts = facts();
+    let fields: Vec<String> = (0..30).map(|n| format!("field_{n:02}")).collect();
+    "cdr".clone_into(&mut facts.topics[0].encoding);
+    facts.topics[0].schema = Some(Schema {
+        name: "p/msg/Many".to_owned(),
+        encoding: "ros2msg".to_owned(),
+        data: fields
+            .iter()
+            .map(|field| format!("byte {field}\n"))
+            .collect::<String>()
+            .into_bytes()
+            .into(),
+    });
+    let mut model = Model::new(facts, appearance(), rows(), marks(), SCREEN);
+    set_state(&mut model, State::Paused, 12_184);
+    press(&mut model, "enter /");
+    let shown = picture(&model, SCREEN);
+    assert!(
+        shown.contains("recorded QoS") && !shown.contains("topic ("),
+        "{shown}"
+    );
+    // The message below the line is that at the playhead.
+    assert!(model.wanted_message().is_some());
+    let topic = rows()[0].id;
+    let message = found(topic, vec![line(0, "field_00", "7")], PayloadFormat::Cdr);
+    model.handle(message, stamp(0));
+    assert!(is_shown(&model, "field_00: 7"));
+    type_text(&mut model, "speed > 1");
+    press(&mut model, "enter");
+    let shown = picture(&model, SCREEN);
+    let error = &shown[shown.find(" has no field `speed`").expect(&shown)..];
+    assert!(
+        error.contains("field_29") && !error.contains('…'),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("recorded QoS") && shown.contains('╰'),
+        "{shown}"
+    );
+    // Typing on removes the error.
+    type_text(&mut model, "2");
+    assert!(!is_shown(&model, "has no field"));
+}
+
+#[test]
 fn a_to_b_is_written_without_muted_topics() {
     let mut model = paused();
     press(&mut model, "l");

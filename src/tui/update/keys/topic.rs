@@ -25,7 +25,7 @@ impl Model {
 
     /// The topic whose message is to be shown, and the time at or before which the message was recorded.
     pub fn wanted_message(&self) -> Option<(TopicId, Time<Ros>)> {
-        match &self.layer {
+        match self.layer.shown() {
             Layer::Topic(card, _) => {
                 let here = self.playhead();
                 let is_known = card.message.as_ref().is_some_and(|known| known.at == here);
