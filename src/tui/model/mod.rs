@@ -30,8 +30,8 @@ use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
 use parts::{
-    Appearance, Awaited, Drag, Effect, Facts, Followed, Lit, Settings, Subscribers, TableOrder,
-    Target, TopicRow, Undo,
+    Appearance, Awaited, Drag, Effect, Facts, Followed, Lit, SeekInput, Settings, Subscribers,
+    TableOrder, Target, TopicRow, Undo,
 };
 use timeline::ab_loop::AbLoop;
 use timeline::axis::ZoomWindow;
@@ -103,6 +103,7 @@ pub struct Model {
     /// Whether a key without an action was explained.
     pub(super) is_unbound_explained: bool,
     pub(super) last_seek: Option<Timestamp>,
+    pub(super) last_input: Option<SeekInput>,
     pub(super) drag: Option<Drag>,
     /// Where the mouse was last, as far as that is shown.
     pub(super) pointer: Option<Position>,
@@ -169,6 +170,7 @@ impl Model {
             was_paused: false,
             is_unbound_explained: false,
             last_seek: None,
+            last_input: None,
             drag: None,
             pointer: None,
             layer: Layer::None,

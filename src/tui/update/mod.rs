@@ -23,7 +23,7 @@ use crate::tui::model::found::FoundMessages;
 use crate::tui::model::layers::{Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
-use crate::tui::model::parts::{Awaited, Effect, Followed, Subscribers};
+use crate::tui::model::parts::{Awaited, Effect, Followed, SeekInput, Subscribers};
 use crate::tui::model::timeline::holes::Holes;
 use crate::tui::model::timeline::lane::Lane;
 use crate::tui::model::watch::WatchedValues;
@@ -129,6 +129,7 @@ impl Model {
     fn handle_key(&mut self, key: Key, stamp: Timestamp) {
         // A mouse that has left the terminal is not reported.
         self.pointer = None;
+        self.begin_input(Some(SeekInput::Key(key)));
         let action = self.appearance.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
             // Some actions also work in a prompt, by keys that do not edit text.
@@ -180,10 +181,6 @@ impl Model {
         }
         if self.scrolls(action) {
             return;
-        }
-        if !action.moves_playback() {
-            // A later seek is undone by itself.
-            self.last_seek = None;
         }
         match action {
             Action::PlayPause => self.play_or_pause(stamp),

@@ -1251,7 +1251,7 @@ fn a_seek_out_of_the_loop_clears_it() {
         ("N N", "seek 27.000, end loop, seek 9.500", true),
         (
             "left right right u",
-            "seek 31.000, end loop, seek 36.000, loop 12.184 to 31.000, seek 31.000",
+            "seek 31.000, end loop, seek 36.000, loop 12.184 to 31.000, seek 26.000",
             false,
         ),
     ] {
@@ -2273,6 +2273,49 @@ fn undo_sets_a_loop_again_that_a_seek_has_cleared() {
     assert_eq!(
         effects_of(&mut model, "u"),
         "loop 12.184 to 13.250, seek 13.250"
+    );
+}
+
+#[test]
+fn only_seeks_by_the_same_input_are_undone_together() {
+    let wheel = |model: &mut Model, turn| mouse(model, Gesture::Wheel(turn), 40, 4);
+    for (keys, undone) in [
+        ("1 3 6", &["seek 18.000", "seek 6.000", "seek 12.184"][..]),
+        (
+            "right left right",
+            &["seek 12.184", "seek 17.184", "seek 12.184"],
+        ),
+        ("right right right", &["seek 12.184"]),
+        ("g 3 0 enter g 4 0 enter", &["seek 30.000", "seek 12.184"]),
+    ] {
+        let mut model = paused();
+        press(&mut model, keys);
+        effects(&mut model);
+        for expected in undone {
+            assert_eq!(effects_of(&mut model, "u"), *expected, "{keys}");
+        }
+        assert_eq!(effects_of(&mut model, "u"), "", "{keys}");
+    }
+    let mut model = paused();
+    press(&mut model, "right");
+    wheel(&mut model, 1);
+    wheel(&mut model, -1);
+    wheel(&mut model, 1);
+    press(&mut model, "right");
+    effects(&mut model);
+    for expected in ["seek 18.184", "seek 17.184", "seek 12.184", ""] {
+        assert_eq!(effects_of(&mut model, "u"), expected);
+    }
+}
+
+#[test]
+fn undo_sets_a_loop_again_that_a_jump_to_a_mark_has_cleared() {
+    let mut model = paused();
+    press(&mut model, "1 l 3 l n");
+    assert!(effects(&mut model).ends_with("end loop, seek 27.000"));
+    assert_eq!(
+        effects_of(&mut model, "u"),
+        "loop 6.000 to 18.000, seek 18.000"
     );
 }
 
