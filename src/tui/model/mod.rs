@@ -15,6 +15,8 @@ pub(super) mod time_format;
 pub(super) mod timeline;
 pub(super) mod watch;
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use ratatui::layout::Position;
 
@@ -22,6 +24,7 @@ use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
+use crate::tui::input::key::Key;
 use crate::tui::input::prompt_history::PromptHistory;
 use crate::tui::pictures::found::FoundPictures;
 use found::FoundMessages;
@@ -100,8 +103,8 @@ pub struct Model {
     pub(super) history: Vec<Undo>,
     /// Whether playback was paused, as far as is known, before the run ended.
     pub(super) was_paused: bool,
-    /// Whether a key without an action was explained.
-    pub(super) is_unbound_explained: bool,
+    /// The keys without an action that were explained.
+    pub(super) explained: HashSet<Key>,
     pub(super) last_seek: Option<Timestamp>,
     pub(super) last_input: Option<SeekInput>,
     pub(super) drag: Option<Drag>,
@@ -168,7 +171,7 @@ impl Model {
             requested_pace: None,
             history: Vec::new(),
             was_paused: false,
-            is_unbound_explained: false,
+            explained: HashSet::new(),
             last_seek: None,
             last_input: None,
             drag: None,

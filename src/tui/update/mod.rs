@@ -129,7 +129,11 @@ impl Model {
     fn handle_key(&mut self, key: Key, stamp: Timestamp) {
         // A mouse that has left the terminal is not reported.
         self.pointer = None;
+        let is_repeated = self.last_input == Some(SeekInput::Key(key));
         self.begin_input(Some(SeekInput::Key(key)));
+        if !is_repeated {
+            self.log.clear_hint();
+        }
         let action = self.appearance.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
             // Some actions also work in a prompt, by keys that do not edit text.
@@ -146,10 +150,14 @@ impl Model {
             // Ctrl-C ends the program even if the configuration has unbound it.
             None | Some(Action::Quit) if key.is_interrupt() => self.interrupt(),
             Some(action) => self.perform(action, stamp),
-            None if !std::mem::replace(&mut self.is_unbound_explained, true) => {
+            None if self.explained.insert(key) => {
                 let help = self.appearance.bindings.keys(Action::Help).first();
                 let hint = help.map_or_else(String::new, |help| format!("; {help} shows all keys"));
-                self.log_info(format!("{key} is not bound to an action{hint}"), stamp);
+                self.log.show_hint(LogLine {
+                    at: stamp,
+                    severity: Severity::Info,
+                    text: format!("{key} is not bound to an action{hint}"),
+                });
             }
             None => {}
         }

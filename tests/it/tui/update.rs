@@ -12,8 +12,8 @@ use bagplay::player::{
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange, hertz};
 use bagplay::tui::{
     Action, Appearance, Awaited, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
-    FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedField, SavedPin,
-    Size, TopicRow, WatchedValues,
+    FoundMessage, FoundMessages, Gesture, Keys, Lane, LogLine, LookupResult, Model, SavedField,
+    SavedPin, Size, TopicRow, WatchedValues,
 };
 
 use super::demo_model::*;
@@ -2320,16 +2320,38 @@ fn undo_sets_a_loop_again_that_a_jump_to_a_mark_has_cleared() {
 }
 
 #[test]
-fn a_key_without_an_action_is_explained_once() {
+fn each_key_without_an_action_is_explained_once_until_the_next_key() {
     let mut model = paused();
-    press(&mut model, "X");
-    assert_eq!(
-        last_log_line(&model),
-        "X is not bound to an action; ? shows all keys"
+    let newest = |model: &Model| {
+        let shown = picture(model, SCREEN);
+        shown.lines().nth_back(1).unwrap_or_default().to_owned()
+    };
+    for key in ["X", "Y"] {
+        let hint = format!("{key} is not bound to an action; ? shows all keys");
+        press(&mut model, key);
+        assert!(newest(&model).ends_with(&hint), "{}", newest(&model));
+        // While it is pressed, the line stays.
+        press(&mut model, key);
+        assert!(newest(&model).ends_with(&hint), "{}", newest(&model));
+    }
+    assert!(!picture(&model, SCREEN).contains("X is not bound"));
+    for key in ["down", "X", "Y"] {
+        press(&mut model, key);
+        assert!(!picture(&model, SCREEN).contains("not bound"), "{key}");
+    }
+    // Whatever is logged follows it.
+    press(&mut model, "d");
+    assert!(newest(&model).contains("d is not bound"));
+    model.handle(
+        Event::Log(LogLine {
+            at: stamp(0),
+            severity: bagplay::tui::Severity::Info,
+            text: "later".to_owned(),
+        }),
+        stamp(0),
     );
-    let before = last_log_line(&model);
-    press(&mut model, "Y X");
-    assert_eq!(last_log_line(&model), before);
+    assert_eq!(last_log_line(&model), "later");
+    assert!(!is_shown(&model, "not bound"));
 }
 
 #[test]
