@@ -110,10 +110,23 @@ impl Model {
     }
 
     fn show_lookup_result(&mut self, result: LookupResult) {
-        if let Layer::Topic(card, _) = self.layer.shown_mut()
-            && card.topic == result.topic
-        {
-            card.message = Some(result);
+        let Layer::Topic(card, _) = self.layer.shown_mut() else {
+            return;
+        };
+        if card.topic != result.topic {
+            return;
+        }
+        let is_first = card.message.replace(result).is_none();
+        if is_first && card.field.is_some() {
+            // The field that was selected when the card was closed.
+            self.scroll_to_field();
+        }
+    }
+
+    fn scroll_to_field(&mut self) {
+        let scroll = view::scroll_to_field(self);
+        if let Layer::Topic(_, now) = self.layer.shown_mut() {
+            *now = scroll;
         }
     }
 
@@ -288,11 +301,7 @@ impl Model {
 
     fn move_by(&mut self, by: isize) {
         if self.move_field(by) {
-            let scroll = view::scroll_to_field(self);
-            if let Layer::Topic(_, now) = &mut self.layer {
-                *now = scroll;
-            }
-            return;
+            return self.scroll_to_field();
         }
         let max_scroll = view::max_scroll(self);
         match self.layer.shown_mut() {

@@ -1904,6 +1904,38 @@ fn a_field_is_watched_from_the_card_of_its_topic() {
 }
 
 #[test]
+fn a_card_that_is_shown_again_has_the_field_selected_that_was() {
+    let mut model = paused();
+    let message = |topic: usize| {
+        let lines = (0..30).map(|n| line(0, &format!("f{n}"), "1")).collect();
+        found(rows()[topic].id, lines, PayloadFormat::Cdr)
+    };
+    let cursor = |model: &Model| {
+        let shown = picture(model, SCREEN);
+        let row = shown.lines().find(|row| row.contains("│›"));
+        row.map(|row| row.trim_matches(['│', '›', ' ']).to_owned())
+    };
+    press(&mut model, "enter");
+    model.handle(message(0), stamp(0));
+    press(&mut model, &"down ".repeat(25));
+    assert_eq!(cursor(&model).as_deref(), Some("f24: 1"));
+    // Another topic has its own.
+    press(&mut model, "esc down enter");
+    model.handle(message(1), stamp(0));
+    // Its picture and its delay are fields, too.
+    press(&mut model, "down down");
+    assert_eq!(cursor(&model).as_deref(), Some("f0: 1"));
+    for (keys, topic, expected) in [
+        ("esc up enter", 0, "f24: 1"),
+        ("esc down enter", 1, "f0: 1"),
+    ] {
+        press(&mut model, keys);
+        model.handle(message(topic), stamp(0));
+        assert_eq!(cursor(&model).as_deref(), Some(expected));
+    }
+}
+
+#[test]
 fn only_some_fields_are_watched_at_once() {
     let mut model = paused();
     press(&mut model, "enter");

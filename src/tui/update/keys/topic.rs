@@ -18,7 +18,7 @@ impl Model {
             topic: row.id,
             message: None,
             has_pictures: self.shows_pictures_of(row.id),
-            field: None,
+            field: self.watch.selected.get(&row.id).cloned(),
         };
         self.layer = Layer::Topic(card, Scroll::default());
     }
