@@ -120,7 +120,7 @@ fn shown<'a>(model: &Model, LogEntry { line, times, .. }: &'a LogEntry) -> Line<
         Span::raw(" "),
         Span::styled(label, style),
         Span::styled(
-            line.text.as_str(),
+            words::with_dots(model, &line.text),
             if line.severity == Severity::Debug {
                 theme.dim
             } else {
