@@ -28,7 +28,7 @@ use crate::tui::input::key::Key;
 use crate::tui::input::prompt_history::PromptHistory;
 use crate::tui::pictures::found::FoundPictures;
 use found::FoundMessages;
-use layers::Layer;
+use layers::{Layer, Prompt};
 use layout::{Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
@@ -111,6 +111,8 @@ pub struct Model {
     /// Where the mouse was last, as far as that is shown.
     pub(super) pointer: Option<Position>,
     pub(super) layer: Layer,
+    /// The input line with the name of the cut that was requested, until something else is pressed.
+    pub(super) sent_cut: Option<Prompt>,
     pub(super) typed: PromptHistory,
     pub(super) effects: Vec<Effect>,
 }
@@ -177,6 +179,7 @@ impl Model {
             drag: None,
             pointer: None,
             layer: Layer::None,
+            sent_cut: None,
             typed: PromptHistory::default(),
             effects: Vec::new(),
         }

@@ -75,6 +75,8 @@ pub enum Event {
     Hits(FoundMessages),
     /// A message was read.
     Lookup(LookupResult),
+    /// The part of the recording that was asked for is not written, for this reason.
+    NotCut(String),
 }
 
 impl Model {
@@ -106,6 +108,7 @@ impl Model {
             Event::Alerts(found) => self.take_alerts(found, stamp),
             Event::Hits(found) => self.take_hits(found, stamp),
             Event::Lookup(result) => self.show_lookup_result(result),
+            Event::NotCut(reason) => self.ask_for_cut_again(reason),
         }
     }
 

@@ -467,6 +467,15 @@ fn messages_are_found_and_a_part_is_cut_out() {
     assert_eq!(part.topics().len(), 9);
     // A file is never replaced.
     session.keys(&format!("x{}{}{ENTER}", "\x15", out.to_str().unwrap()));
-    session.wait_text("exists already");
+    session.wait_for("the name to be changed", |frame| {
+        frame.has("exists already") && frame.has(" write A-B to: ")
+    });
+    let nowhere = folder.path().join("nowhere/part.mcap");
+    session.keys(&format!("{}{}{ENTER}", "\x15", nowhere.to_str().unwrap()));
+    session.wait_for("the reason of the system", |frame| {
+        frame.has("No such file or directory") && frame.has(" write A-B to: ")
+    });
+    session.keys(ESC);
+    session.wait_text("q quit");
     session.quit();
 }

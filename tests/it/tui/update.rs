@@ -2249,6 +2249,37 @@ fn a_to_b_is_written_without_muted_topics() {
 }
 
 #[test]
+fn the_name_of_a_part_that_is_not_written_can_be_changed() {
+    let asked = || {
+        let mut model = paused();
+        press(&mut model, "l");
+        set_state(&mut model, State::Paused, 13_250);
+        press(&mut model, "l x ctrl+u");
+        type_text(&mut model, "ab.mcap");
+        press(&mut model, "enter");
+        effects(&mut model);
+        model
+    };
+    let reason = || Event::NotCut("ab.mcap exists already".to_owned());
+    let mut model = asked();
+    model.handle(reason(), stamp(0));
+    assert!(is_shown(
+        &model,
+        " write A-B to: ab.mcap  ab.mcap exists already"
+    ));
+    type_text(&mut model, "2");
+    assert_eq!(
+        effects_of(&mut model, "enter"),
+        "cut 12.184 to 13.250 of 11 topics to ab.mcap2"
+    );
+    // Nothing is asked of a person who does something else.
+    let mut model = asked();
+    press(&mut model, "down");
+    model.handle(reason(), stamp(0));
+    assert!(!is_shown(&model, "write A-B to"));
+}
+
+#[test]
 fn a_rate_is_typed() {
     let mut model = paused();
     for (text, expected) in [

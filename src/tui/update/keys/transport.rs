@@ -117,6 +117,7 @@ impl Model {
             self.last_seek = None;
         }
         self.last_input = input;
+        self.sent_cut = None;
     }
 
     /// Seeks, and records the seek for undo.
