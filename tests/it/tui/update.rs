@@ -2189,17 +2189,12 @@ fn a_card_shows_what_its_keys_have_done_and_the_keys_of_what_was_found() {
 #[test]
 fn while_a_condition_is_typed_the_card_stays_visible_and_the_whole_error_is_shown() {
     let mut facts = facts();
-    let fields: Vec<String> = (0..30).map(|n| format!("field_{n:02}")).collect();
+    let fields: Vec<String> = (0..30).map(|n| format!("byte field_{n:02}\n")).collect();
     "cdr".clone_into(&mut facts.topics[0].encoding);
     facts.topics[0].schema = Some(Schema {
         name: "p/msg/Many".to_owned(),
         encoding: "ros2msg".to_owned(),
-        data: fields
-            .iter()
-            .map(|field| format!("byte {field}\n"))
-            .collect::<String>()
-            .into_bytes()
-            .into(),
+        data: fields.concat().into_bytes().into(),
     });
     let mut model = Model::new(facts, appearance(), rows(), marks(), SCREEN);
     set_state(&mut model, State::Paused, 12_184);
