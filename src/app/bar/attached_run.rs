@@ -8,7 +8,7 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
-use bagplay::tui::{CutRequest, Event};
+use bagplay::tui::{CutRequest, Event, EventSink};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, Sender, bounded, never};
 
@@ -85,7 +85,7 @@ impl Host for AttachedRun {
         tracing::warn!("the position of a player elsewhere is not remembered");
     }
 
-    fn cut(&mut self, _: CutRequest) {
+    fn cut(&mut self, _: CutRequest, _: EventSink) {
         tracing::warn!("the recording of a player elsewhere cannot be cut");
     }
 

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use bagplay::bag::{Bag, Selection};
 use bagplay::cli::{bytes, plural};
 use bagplay::cut::{Cut, CutOutcome, Written};
-use bagplay::tui::CutRequest;
+use bagplay::tui::{CutRequest, Event, EventSink};
 use bagplay::untrusted::Foreign;
 
 /// The one cut that is being written, if there is one. When it is dropped, an unfinished cut is given up.
@@ -20,8 +20,9 @@ pub(crate) struct Cutting {
 }
 
 impl Cutting {
-    /// Begins to write a cut of a bag, in a thread of its own. The log says what became of it.
-    pub(crate) fn begin(&mut self, bag: &Bag, request: CutRequest) {
+    /// Begins to write a cut of a bag, in a thread of its own. The log says what became of it; `told` gets to know why
+    /// it is not written.
+    pub(crate) fn begin(&mut self, bag: &Bag, request: CutRequest, told: EventSink) {
         if self
             .thread
             .as_ref()
@@ -32,7 +33,7 @@ impl Cutting {
         }
         let (bag, is_over) = (bag.clone(), Arc::clone(&self.is_over));
         let thread = std::thread::Builder::new().name("cut".into());
-        match thread.spawn(move || write(&bag, &request, &is_over)) {
+        match thread.spawn(move || write(&bag, &request, &is_over, &told)) {
             Ok(thread) => self.thread = Some(thread),
             Err(error) => tracing::error!("not cut: no thread can be started: {error}"),
         }
@@ -51,7 +52,7 @@ impl Drop for Cutting {
     }
 }
 
-fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool) {
+fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink) {
     let out = Path::new(&request.out);
     let shown = Foreign::path(out);
     let cut = Cut {
@@ -69,7 +70,12 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool) {
     match cut.write(bag, out, &mut tell) {
         Ok(CutOutcome::Written(written)) => tracing::info!("{shown}: {}", in_words(&written)),
         Ok(CutOutcome::Cancelled) => tracing::warn!("{shown} is not written: the bar was left"),
-        Err(error) => tracing::error!("not cut: {error}"),
+        Err(error) => {
+            // With the reason of the system.
+            let reason = format!("{:#}", anyhow::Error::new(error));
+            tracing::error!("not cut: {reason}");
+            told(Event::NotCut(reason));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
-use bagplay::tui::{CutRequest, Event};
+use bagplay::tui::{CutRequest, Event, EventSink};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 
@@ -55,8 +55,8 @@ pub(crate) trait Host {
     /// Waits until the marks are saved, for this time at most.
     fn finish_marks(&mut self, timeout: Duration);
 
-    /// Writes a part of the recording.
-    fn cut(&mut self, request: CutRequest);
+    /// Writes a part of the recording; `told` gets to know why it is not written.
+    fn cut(&mut self, request: CutRequest, told: EventSink);
 
     /// A signal requested the end.
     fn interrupt(&mut self, exit: Exit);

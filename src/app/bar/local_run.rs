@@ -8,7 +8,7 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::{Running, Transport};
 use bagplay::time::{Ros, Steady, Time, TimeRange};
-use bagplay::tui::{CutRequest, Event, LogLine, Severity};
+use bagplay::tui::{CutRequest, Event, EventSink, LogLine, Severity};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 use jiff::Timestamp;
@@ -68,8 +68,8 @@ impl<'a, O> LocalRun<'a, O> {
 }
 
 impl<O> Host for LocalRun<'_, O> {
-    fn cut(&mut self, request: CutRequest) {
-        self.cutting.begin(self.bag, request);
+    fn cut(&mut self, request: CutRequest, told: EventSink) {
+        self.cutting.begin(self.bag, request, told);
     }
 
     fn remember(&mut self, position: Time<Ros>) {

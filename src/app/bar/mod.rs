@@ -191,7 +191,8 @@ pub(crate) fn show(
         // The receiver is dropped with the screen.
         let _ = told.send(event);
     });
-    let done = start(sink).and_then(|shown| draw(host, shown, terminal, &news));
+    let events = (EventSink::clone(&sink), news);
+    let done = start(sink).and_then(|shown| draw(host, shown, terminal, &events));
     if tui::is_stuck() {
         let exit = done.as_ref().map_or(Exit::Failed, |_| host.exit());
         leave_anyway(exit).or_exit(Exit::Failed)?;
@@ -210,7 +211,7 @@ fn draw(
         lookup,
     }: Shown,
     terminal: Terminal,
-    news: &Receiver<Event>,
+    (told, news): &(EventSink, Receiver<Event>),
 ) -> anyhow::Result<Model> {
     let (wake, moved) = bounded(1);
     let transport = host.transport().clone();
@@ -276,7 +277,7 @@ fn draw(
             match request {
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
-                ScreenRequest::Cut(request) => host.cut(request),
+                ScreenRequest::Cut(request) => host.cut(request, EventSink::clone(told)),
                 ScreenRequest::CopyCommand => copy_command(&mut screen),
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.

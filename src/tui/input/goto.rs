@@ -31,7 +31,8 @@ pub(crate) struct TimeContext {
 /// The time that `text` means. `+5s` and `-1m` are relative to the playhead, limited to the recording; `+00:05.000` is
 /// a position as the header shows it. `14:32:07.184` is the nearest such time of day in the recording. Everything else
 /// is parsed as on the command line, and `12`, `1:30` and `1m30s` are relative to the start if they are no time within
-/// the recording otherwise. A time outside of the recording is an error.
+/// the recording otherwise. What is none of these may be a time of day whose hour has one digit: `8:53:30`. A time
+/// outside of the recording is an error.
 pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros>, String> {
     let TimeContext {
         playhead,
@@ -57,10 +58,7 @@ pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros
         let span = recording.stop().saturating_since(read(text)?);
         return Ok(recording.clamp(playhead.saturating_sub(span)));
     }
-    let time_of_day = text
-        .parse::<TimeOfDay>()
-        .ok()
-        .filter(|_| is_digits(text) && text.contains(':'));
+    let time_of_day = time_of_day(text);
     if let Some(to) = time_of_day.and_then(|time| nearest_time_of_day(time, context)) {
         return Ok(to);
     }
@@ -77,6 +75,12 @@ pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros
     if let Some(to) = meant.chain(from_start()).find(|to| recording.contains(*to)) {
         return Ok(to);
     }
+    // An hour of one digit is first of all a time since the start.
+    let short = text.find(':').filter(|at| *at == 1);
+    let short = short.and_then(|_| self::time_of_day(&format!("0{text}")));
+    if let Some(to) = short.and_then(|time| nearest_time_of_day(time, context)) {
+        return Ok(to);
+    }
     if time_of_day.is_some() {
         return Err(format!("{text} is not a time of day in the recording"));
     }
@@ -84,6 +88,12 @@ pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros
         Err(error) if from_start().is_none() && !is_above_100_percent(text) => Err(error),
         _ => Err(format!("{text} lies outside the recording")),
     }
+}
+
+/// A time of day: its hour has two digits.
+fn time_of_day(text: &str) -> Option<TimeOfDay> {
+    let time = text.parse().ok();
+    time.filter(|_| is_digits(text) && text.contains(':'))
 }
 
 /// Whether it is longer than the whole recording.
@@ -226,6 +236,34 @@ mod tests {
         assert_eq!(parse_target("00:59:31", &later), Ok(from_here(1)));
         let shown = from_here(3601).as_nanos() / 1_000_000_000;
         assert_eq!(parse_target(&shown.to_string(), &later), Ok(from_here(1)));
+        let morning = |text: &str| {
+            let at = |text: &str| {
+                let stamp: Timestamp = text.parse().unwrap();
+                Time::from_nanos(i64::try_from(stamp.as_nanosecond()).unwrap())
+            };
+            let recording =
+                TimeRange::between(at("2026-03-01T08:50:00Z"), at("2026-03-01T09:10:00Z"));
+            let context = TimeContext {
+                playhead: recording.start(),
+                recording,
+                ..context.clone()
+            };
+            let to = parse_target(text, &context)?;
+            Ok::<_, String>(to.saturating_since(recording.start()).as_secs_f64())
+        };
+        for (text, seconds) in [
+            ("8:53:30", 210.0),
+            ("8:53:30.5", 210.5),
+            ("08:53:30", 210.0),
+            // Since the start, as far as the recording goes.
+            ("8:53", 533.0),
+            ("9:05", 545.0),
+            ("0:19:30", 1170.0),
+        ] {
+            assert_eq!(morning(text), Ok(seconds), "{text}");
+        }
+        let outside = "7:53:30 lies outside the recording";
+        assert_eq!(morning("7:53:30"), Err(outside.to_owned()));
         for (text, expected) in [
             ("20:01", "20:01 is not a time of day in the recording"),
             ("24:00", "24:00 lies outside the recording"),

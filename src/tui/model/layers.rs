@@ -25,6 +25,24 @@ pub(crate) enum Layer {
     Prompt(Prompt),
 }
 
+impl Layer {
+    /// The overlay that is shown: below an input line, the one that it was opened from.
+    pub(crate) fn shown(&self) -> &Self {
+        match self {
+            Self::Prompt(prompt) => &prompt.below,
+            _ => self,
+        }
+    }
+
+    /// The overlay that is shown.
+    pub(crate) fn shown_mut(&mut self) -> &mut Self {
+        match self {
+            Self::Prompt(prompt) => &mut prompt.below,
+            _ => self,
+        }
+    }
+}
+
 /// The number of lines above the first one on the screen; drawing limits it, as the screen may have grown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scroll(pub usize);
@@ -117,7 +135,7 @@ pub(crate) struct Prompt {
     pub error: Option<String>,
     /// The label before the line.
     pub label: String,
-    /// What is shown again when the line is closed.
+    /// The overlay that the line was opened from: it stays visible, and is left when the line is closed.
     pub below: Box<Layer>,
 }
 

@@ -49,11 +49,28 @@ pub(crate) struct LogEntry {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct EventLog {
     lines: VecDeque<LogEntry>,
+    /// A line that is shown as the newest one until something else happens, and not kept.
+    hint: Option<LogEntry>,
 }
 
 impl EventLog {
+    /// Shows a line until the next one, or until [`EventLog::clear_hint`].
+    pub(crate) fn show_hint(&mut self, line: LogLine) {
+        self.hint = Some(LogEntry {
+            cause: cause(&line),
+            line,
+            times: 1,
+        });
+    }
+
+    /// Shows the hint no longer.
+    pub(crate) fn clear_hint(&mut self) {
+        self.hint = None;
+    }
+
     /// Adds a line.
     pub(crate) fn push(&mut self, mut line: LogLine) {
+        self.clear_hint();
         if let Some((end, _)) = line.text.char_indices().nth(MAX_CHARACTERS) {
             line.text.truncate(end);
             line.text.push('…');
@@ -77,7 +94,7 @@ impl EventLog {
 
     /// The lines, newest first.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &LogEntry> {
-        self.lines.iter().rev()
+        self.hint.iter().chain(self.lines.iter().rev())
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) mod time_format;
 pub(super) mod timeline;
 pub(super) mod watch;
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use ratatui::layout::Position;
 
@@ -22,16 +24,17 @@ use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
+use crate::tui::input::key::Key;
 use crate::tui::input::prompt_history::PromptHistory;
 use crate::tui::pictures::found::FoundPictures;
 use found::FoundMessages;
-use layers::Layer;
+use layers::{Layer, Prompt};
 use layout::{Detail, Layout, Size, TableRows};
 use log::EventLog;
 use meters::Meters;
 use parts::{
-    Appearance, Awaited, Drag, Effect, Facts, Followed, Lit, Settings, Subscribers, TableOrder,
-    Target, TopicRow, Undo,
+    Appearance, Awaited, Drag, Effect, Facts, Followed, Lit, SeekInput, Settings, Subscribers,
+    TableOrder, Target, TopicRow, Undo,
 };
 use timeline::ab_loop::AbLoop;
 use timeline::axis::ZoomWindow;
@@ -101,13 +104,16 @@ pub struct Model {
     pub(super) history: Vec<Undo>,
     /// Whether playback was paused, as far as is known, before the run ended.
     pub(super) was_paused: bool,
-    /// Whether a key without an action was explained.
-    pub(super) is_unbound_explained: bool,
+    /// The keys without an action that were explained.
+    pub(super) explained: HashSet<Key>,
     pub(super) last_seek: Option<Timestamp>,
+    pub(super) last_input: Option<SeekInput>,
     pub(super) drag: Option<Drag>,
     /// Where the mouse was last, as far as that is shown.
     pub(super) pointer: Option<Position>,
     pub(super) layer: Layer,
+    /// The input line with the name of the cut that was requested, until something else is pressed.
+    pub(super) sent_cut: Option<Prompt>,
     pub(super) typed: PromptHistory,
     pub(super) effects: Vec<Effect>,
 }
@@ -169,11 +175,13 @@ impl Model {
             requested_pace: None,
             history: Vec::new(),
             was_paused: false,
-            is_unbound_explained: false,
+            explained: HashSet::new(),
             last_seek: None,
+            last_input: None,
             drag: None,
             pointer: None,
             layer: Layer::None,
+            sent_cut: None,
             typed: PromptHistory::default(),
             effects: Vec::new(),
         }

@@ -14,6 +14,7 @@ use crate::ros::Qos;
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
 use crate::tui::input::bindings::Bindings;
 use crate::tui::input::goto::ParseTime;
+use crate::tui::input::key::Key;
 use crate::tui::pictures::style::PictureStyle;
 
 /// Facts that do not change during playback.
@@ -163,6 +164,14 @@ pub(crate) struct Target {
 pub(crate) struct Undo {
     pub(crate) to: Time<Ros>,
     pub(crate) ab_loop: Option<TimeRange>,
+}
+
+/// An input whose repetitions seek further: their seeks are undone together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SeekInput {
+    Key(Key),
+    /// The wheel, in either direction.
+    Wheel,
 }
 
 /// A drag of the mouse.

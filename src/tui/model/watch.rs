@@ -1,6 +1,9 @@
 //! [`Watch`]: the fields that are watched, and their values as far as they have been read.
 
+use std::collections::HashMap;
+
 use super::layers::Card;
+use crate::bag::TopicId;
 use crate::decode::{Decoded, FieldLine, MessageAt, PayloadFormat, ValuePath};
 use crate::time::TimeRange;
 use crate::tui::watch::pin::{Pin, SavedPin, WatchedField};
@@ -26,6 +29,8 @@ pub(crate) struct Watch {
     pub(crate) values: Option<WatchedValues>,
     /// How many plots are above the first one on the screen; drawing limits it, as the screen may have grown.
     pub(crate) first: usize,
+    /// The field that was selected last in the card of each topic.
+    pub(crate) selected: HashMap<TopicId, WatchedField>,
 }
 
 impl Watch {

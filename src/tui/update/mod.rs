@@ -23,7 +23,7 @@ use crate::tui::model::found::FoundMessages;
 use crate::tui::model::layers::{Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
-use crate::tui::model::parts::{Awaited, Effect, Followed, Subscribers};
+use crate::tui::model::parts::{Awaited, Effect, Followed, SeekInput, Subscribers};
 use crate::tui::model::timeline::holes::Holes;
 use crate::tui::model::timeline::lane::Lane;
 use crate::tui::model::watch::WatchedValues;
@@ -75,6 +75,8 @@ pub enum Event {
     Hits(FoundMessages),
     /// A message was read.
     Lookup(LookupResult),
+    /// The part of the recording that was asked for is not written, for this reason.
+    NotCut(String),
 }
 
 impl Model {
@@ -106,14 +108,28 @@ impl Model {
             Event::Alerts(found) => self.take_alerts(found, stamp),
             Event::Hits(found) => self.take_hits(found, stamp),
             Event::Lookup(result) => self.show_lookup_result(result),
+            Event::NotCut(reason) => self.ask_for_cut_again(reason),
         }
     }
 
     fn show_lookup_result(&mut self, result: LookupResult) {
-        if let Layer::Topic(card, _) = &mut self.layer
-            && card.topic == result.topic
-        {
-            card.message = Some(result);
+        let Layer::Topic(card, _) = self.layer.shown_mut() else {
+            return;
+        };
+        if card.topic != result.topic {
+            return;
+        }
+        let is_first = card.message.replace(result).is_none();
+        if is_first && card.field.is_some() {
+            // The field that was selected when the card was closed.
+            self.scroll_to_field();
+        }
+    }
+
+    fn scroll_to_field(&mut self) {
+        let scroll = view::scroll_to_field(self);
+        if let Layer::Topic(_, now) = self.layer.shown_mut() {
+            *now = scroll;
         }
     }
 
@@ -129,6 +145,11 @@ impl Model {
     fn handle_key(&mut self, key: Key, stamp: Timestamp) {
         // A mouse that has left the terminal is not reported.
         self.pointer = None;
+        let is_repeated = self.last_input == Some(SeekInput::Key(key));
+        self.begin_input(Some(SeekInput::Key(key)));
+        if !is_repeated {
+            self.log.clear_hint();
+        }
         let action = self.appearance.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
             // Some actions also work in a prompt, by keys that do not edit text.
@@ -145,10 +166,14 @@ impl Model {
             // Ctrl-C ends the program even if the configuration has unbound it.
             None | Some(Action::Quit) if key.is_interrupt() => self.interrupt(),
             Some(action) => self.perform(action, stamp),
-            None if !std::mem::replace(&mut self.is_unbound_explained, true) => {
+            None if self.explained.insert(key) => {
                 let help = self.appearance.bindings.keys(Action::Help).first();
                 let hint = help.map_or_else(String::new, |help| format!("; {help} shows all keys"));
-                self.log_info(format!("{key} is not bound to an action{hint}"), stamp);
+                self.log.show_hint(LogLine {
+                    at: stamp,
+                    severity: Severity::Info,
+                    text: format!("{key} is not bound to an action{hint}"),
+                });
             }
             None => {}
         }
@@ -180,10 +205,6 @@ impl Model {
         }
         if self.scrolls(action) {
             return;
-        }
-        if !action.moves_playback() {
-            // A later seek is undone by itself.
-            self.last_seek = None;
         }
         match action {
             Action::PlayPause => self.play_or_pause(stamp),
@@ -283,14 +304,10 @@ impl Model {
 
     fn move_by(&mut self, by: isize) {
         if self.move_field(by) {
-            let scroll = view::scroll_to_field(self);
-            if let Layer::Topic(_, now) = &mut self.layer {
-                *now = scroll;
-            }
-            return;
+            return self.scroll_to_field();
         }
         let max_scroll = view::max_scroll(self);
-        match &mut self.layer {
+        match self.layer.shown_mut() {
             Layer::Help(scroll) | Layer::Log(scroll) | Layer::Topic(_, scroll) => {
                 *scroll = scroll.moved(by, max_scroll);
             }

@@ -11,7 +11,7 @@ use crate::tui::input::mouse::{Gesture, Mouse};
 use crate::tui::model::Model;
 use crate::tui::model::layers::Layer;
 use crate::tui::model::layout::Layout;
-use crate::tui::model::parts::{Drag, Hover};
+use crate::tui::model::parts::{Drag, Hover, SeekInput};
 use crate::tui::model::timeline::axis::Axis;
 use crate::tui::terminal::mouse_reports::MouseReports;
 use crate::tui::view;
@@ -26,6 +26,11 @@ impl Model {
             return;
         }
         self.pointer = Some(mouse.position());
+        match mouse.gesture {
+            Gesture::Wheel(_) => self.begin_input(Some(SeekInput::Wheel)),
+            Gesture::Press | Gesture::RangePress => self.begin_input(None),
+            Gesture::Drag | Gesture::Release | Gesture::Move => {}
+        }
         if self.is_silent && self.would_move_playback(mouse) {
             return self.log_info(NO_ANSWER, stamp);
         }

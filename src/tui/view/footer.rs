@@ -5,6 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
+use super::overlay::frame::wrapped;
 use super::words;
 use crate::tui::input::bindings::{Action, rows};
 use crate::tui::model::Model;
@@ -119,8 +120,19 @@ fn overlay_hints(model: &Model) -> Vec<Hint> {
         let steps = &[Action::StepTopic(-1), Action::StepTopic(1)];
         let is_played = |row: &TopicRow| row.id == card.topic && row.left_out.is_none();
         hints.push((&[Action::PlayPause], "play/pause"));
+        let has_hits = !model.hits.messages.is_empty();
         if model.rows.iter().any(is_played) {
-            hints.push((steps, "previous, next message"));
+            hints.push((
+                steps,
+                if has_hits {
+                    "message"
+                } else {
+                    "previous, next message"
+                },
+            ));
+        }
+        if has_hits {
+            hints.push((&[Action::NextMark, Action::PreviousMark], "found"));
         }
         let field = card.selected_field();
         if let Some(field) = field.filter(|_| !model.facts.is_elsewhere) {
@@ -142,6 +154,39 @@ fn overlay_hints(model: &Model) -> Vec<Hint> {
     hints.into_iter().map(named).collect()
 }
 
+/// The error of an input line, in as many rows above it as it takes, up to half of those there; none if it fits beside
+/// the text.
+pub(super) fn error_above(model: &Model, prompt: &Prompt, input: Rect) -> Vec<Line<'static>> {
+    let Some(error) = prompt.error.as_ref() else {
+        return Vec::new();
+    };
+    let value = prompt.input.value();
+    let gap = if value.is_empty() { 1 } else { 2 };
+    let used = Span::raw(label(prompt)).width() + Span::raw(value).width() + gap;
+    if used + Span::raw(error).width() <= input.width.into() {
+        return Vec::new();
+    }
+    let line = Line::styled(format!(" {error}"), model.appearance.theme.error);
+    let parts = wrapped(&line, 1, input.width.into());
+    let most = usize::from(input.y).div_ceil(2);
+    let mut shown: Vec<Line<'static>> = parts.iter().take(most).map(owned).collect();
+    if let Some(last) = shown.last_mut().filter(|_| parts.len() > most) {
+        // The row is too long then, and ends in dots.
+        last.push_span(" ".repeat(input.width.into()));
+    }
+    shown
+}
+
+fn owned(line: &Line<'_>) -> Line<'static> {
+    let spans = line.spans.iter();
+    let spans = spans.map(|span| Span::styled(span.content.to_string(), span.style));
+    Line::from(spans.collect::<Vec<_>>()).style(line.style)
+}
+
+fn label(prompt: &Prompt) -> String {
+    format!(" {}: ", prompt.label)
+}
+
 /// The input line; returns where the cursor is.
 pub(super) fn draw_prompt(
     model: &Model,
@@ -156,7 +201,7 @@ pub(super) fn draw_prompt(
     for column in place.x..place.right() {
         out[(column, place.y)].reset();
     }
-    let label = format!(" {}: ", prompt.label);
+    let label = label(prompt);
     let (after, _) = out.set_stringn(place.x, place.y, &label, place.width.into(), theme.accent);
     let room = usize::from(place.right() - after);
     let scroll = prompt.input.visual_scroll(room.saturating_sub(1));
@@ -169,7 +214,9 @@ pub(super) fn draw_prompt(
     });
     let visible = from.map_or("", |(at, _)| &value[at..]);
     let (end, _) = out.set_stringn(after, place.y, visible, room, ratatui::style::Style::new());
+    let above = error_above(model, prompt, place);
     let note = match &prompt.error {
+        Some(_) if !above.is_empty() => None,
         Some(error) => Some((error.as_str(), theme.error)),
         None if value.is_empty() => Some((prompt.hint(), theme.dim)),
         None => None,
@@ -178,21 +225,18 @@ pub(super) fn draw_prompt(
         let at = place
             .right()
             .min(end + if value.is_empty() { 1 } else { 2 });
-        let room = place.right() - at;
-        let does_fit = Span::raw(note).width() <= room.into();
-        if !does_fit && prompt.error.is_some() && place.y > out.area.y {
-            // An error matters more than the last log line.
-            let above = Rect {
-                y: place.y - 1,
-                ..place
-            };
-            Clear.render(above, out);
-            let line = Line::from(vec![Span::raw(" "), Span::styled(note, style)]);
-            words::draw_line(model, &line, (above.x, above.y), above.width, out);
-        } else {
-            let line = Line::from(Span::styled(note, style));
-            words::draw_line(model, &line, (at, place.y), room, out);
-        }
+        let line = Line::from(Span::styled(note, style));
+        words::draw_line(model, &line, (at, place.y), place.right() - at, out);
+    }
+    // An error matters more than the last log lines.
+    for (y, part) in (0..place.y).rev().zip(above.iter().rev()) {
+        let row = Rect {
+            y,
+            height: 1,
+            ..place
+        };
+        Clear.render(row, out);
+        words::draw_line(model, part, (row.x, y), row.width, out);
     }
     let cursor = prompt.input.visual_cursor().saturating_sub(scroll);
     let cursor = after.saturating_add(u16::try_from(cursor).unwrap_or(u16::MAX));

@@ -61,6 +61,9 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     let place = overlay_area_within(model, area);
     if let Some((overlay, scroll)) = overlay(model, place) {
         overlay.draw(model, scroll, place, out);
+        if leaves_room_for_event(model) {
+            log::draw_newest(model, layout.log, out);
+        }
     }
     let mut cursor = None;
     if let Layer::Prompt(prompt) = &model.layer {
@@ -137,13 +140,25 @@ pub(super) fn overlay_area(model: &Model) -> Rect {
     overlay_area_within(model, Rect::new(0, 0, model.size.width, model.size.height))
 }
 
-/// Everything but the footer. If there is room, the times and the bar stay visible beside a message or the event log.
+/// Whether the newest event is shown below the overlay. It says what a key in a card has done.
+fn leaves_room_for_event(model: &Model) -> bool {
+    matches!(model.layer.shown(), Layer::Topic(..)) && model.layout().log.height > 0
+}
+
+/// Everything but the footer, and the newest event below a card. If there is room, the times and the bar stay visible
+/// beside a message or the event log.
 fn overlay_area_within(model: &Model, area: Rect) -> Rect {
     /// The height that is enough for the overlay.
     const ROOM: u16 = 12;
     let layout = model.layout();
-    let bottom = area.bottom().saturating_sub(layout.footer.height);
-    let top = match model.layer {
+    let above_footer = match &model.layer {
+        Layer::Prompt(prompt) => footer::error_above(model, prompt, layout.footer).len(),
+        _ => 0,
+    };
+    let above_footer = above_footer.max(usize::from(leaves_room_for_event(model)));
+    let below = layout.footer.height + u16::try_from(above_footer).unwrap_or(u16::MAX);
+    let bottom = area.bottom().saturating_sub(below);
+    let top = match model.layer.shown() {
         Layer::Topic(..) | Layer::Log(_) => layout.bar.bottom(),
         _ => 0,
     };
@@ -158,7 +173,7 @@ fn overlay_area_within(model: &Model, area: Rect) -> Rect {
 
 /// The overlay and its scroll position.
 fn overlay(model: &Model, place: Rect) -> Option<(Overlay<'_>, Scroll)> {
-    match &model.layer {
+    match model.layer.shown() {
         Layer::None | Layer::Prompt(_) => None,
         Layer::Help(scroll) => Some((help::overlay(model, place), *scroll)),
         Layer::Log(scroll) => Some((log::overlay(model), *scroll)),

@@ -1,5 +1,7 @@
 //! Numbers and states as they are shown.
 
+use std::borrow::Cow;
+
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -277,6 +279,15 @@ pub(super) fn fit_ends(text: &str, width: usize, dots: &str) -> String {
     let starts = text.char_indices().map(|(at, _)| &text[at..]);
     let mut tails = starts.skip_while(|tail| Span::raw(*tail).width() > room);
     format!("{head}{dots}{}", tails.next().unwrap_or_default())
+}
+
+/// A text from elsewhere; in ASCII with three dots for an ellipsis.
+pub(super) fn with_dots<'a>(model: &Model, text: &'a str) -> Cow<'a, str> {
+    if model.appearance.glyphs.is_ascii && text.contains('…') {
+        text.replace('…', "...").into()
+    } else {
+        text.into()
+    }
 }
 
 /// The text, cut to `width` columns with a sign of continuation.

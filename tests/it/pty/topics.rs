@@ -441,11 +441,16 @@ fn messages_are_found_and_a_part_is_cut_out() {
     session.keys("/");
     session.wait_text(" find in /imu: ");
     session.keys(&format!("angular_velocity.z < -0.3{ENTER}"));
-    session.wait_text("w watch");
-    session.keys(ESC);
-    session.wait_text("messages found: n, N");
+    // The card shows the result, and where a jump has led.
+    session.wait_for("the result below the card", |frame| {
+        frame.has("messages found: n, N") && frame.has(" n N found ") && frame.has("╰")
+    });
     session.keys("N");
-    session.wait_text("/imu: angular_velocity.z = -0.3");
+    session.wait_for("the message below the card", |frame| {
+        frame.has("/imu: angular_velocity.z = -0.3") && frame.has("╰")
+    });
+    session.keys(ESC);
+    session.wait_text("q quit");
     // A second later is B.
     session.keys("l");
     session.wait_text("A at ");
@@ -462,6 +467,15 @@ fn messages_are_found_and_a_part_is_cut_out() {
     assert_eq!(part.topics().len(), 9);
     // A file is never replaced.
     session.keys(&format!("x{}{}{ENTER}", "\x15", out.to_str().unwrap()));
-    session.wait_text("exists already");
+    session.wait_for("the name to be changed", |frame| {
+        frame.has("exists already") && frame.has(" write A-B to: ")
+    });
+    let nowhere = folder.path().join("nowhere/part.mcap");
+    session.keys(&format!("{}{}{ENTER}", "\x15", nowhere.to_str().unwrap()));
+    session.wait_for("the reason of the system", |frame| {
+        frame.has("No such file or directory") && frame.has(" write A-B to: ")
+    });
+    session.keys(ESC);
+    session.wait_text("q quit");
     session.quit();
 }

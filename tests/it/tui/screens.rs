@@ -804,6 +804,12 @@ fn prompts() {
     frames.add("name of a mark", &named, wide);
     type_text(&mut named, "日本 é");
     frames.add("of wide letters", &named, wide);
+    let mut condition = card(paused(), 4, Some(message(imu())));
+    press(&mut condition, "/");
+    type_text(&mut condition, "orientation.speed >");
+    frames.add("a condition", &condition, size(80, 20));
+    press(&mut condition, "enter");
+    frames.add("a condition that is wrong", &condition, size(80, 20));
     assert_snapshot!(frames.0);
 }
 

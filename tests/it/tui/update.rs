@@ -12,8 +12,8 @@ use bagplay::player::{
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange, hertz};
 use bagplay::tui::{
     Action, Appearance, Awaited, BINDINGS, Binding, CutRequest, Effect, Event, Facts, Followed,
-    FoundMessage, FoundMessages, Gesture, Keys, Lane, LookupResult, Model, SavedField, SavedPin,
-    Size, TopicRow, WatchedValues,
+    FoundMessage, FoundMessages, Gesture, Keys, Lane, LogLine, LookupResult, Model, SavedField,
+    SavedPin, Size, TopicRow, WatchedValues,
 };
 
 use super::demo_model::*;
@@ -1251,7 +1251,7 @@ fn a_seek_out_of_the_loop_clears_it() {
         ("N N", "seek 27.000, end loop, seek 9.500", true),
         (
             "left right right u",
-            "seek 31.000, end loop, seek 36.000, loop 12.184 to 31.000, seek 31.000",
+            "seek 31.000, end loop, seek 36.000, loop 12.184 to 31.000, seek 26.000",
             false,
         ),
     ] {
@@ -1904,6 +1904,38 @@ fn a_field_is_watched_from_the_card_of_its_topic() {
 }
 
 #[test]
+fn a_card_that_is_shown_again_has_the_field_selected_that_was() {
+    let mut model = paused();
+    let message = |topic: usize| {
+        let lines = (0..30).map(|n| line(0, &format!("f{n}"), "1")).collect();
+        found(rows()[topic].id, lines, PayloadFormat::Cdr)
+    };
+    let cursor = |model: &Model| {
+        let shown = picture(model, SCREEN);
+        let row = shown.lines().find(|row| row.contains("│›"));
+        row.map(|row| row.trim_matches(['│', '›', ' ']).to_owned())
+    };
+    press(&mut model, "enter");
+    model.handle(message(0), stamp(0));
+    press(&mut model, &"down ".repeat(25));
+    assert_eq!(cursor(&model).as_deref(), Some("f24: 1"));
+    // Another topic has its own.
+    press(&mut model, "esc down enter");
+    model.handle(message(1), stamp(0));
+    // Its picture and its delay are fields, too.
+    press(&mut model, "down down");
+    assert_eq!(cursor(&model).as_deref(), Some("f0: 1"));
+    for (keys, topic, expected) in [
+        ("esc up enter", 0, "f24: 1"),
+        ("esc down enter", 1, "f0: 1"),
+    ] {
+        press(&mut model, keys);
+        model.handle(message(topic), stamp(0));
+        assert_eq!(cursor(&model).as_deref(), Some(expected));
+    }
+}
+
+#[test]
 fn only_some_fields_are_watched_at_once() {
     let mut model = paused();
     press(&mut model, "enter");
@@ -2115,6 +2147,87 @@ fn messages_are_searched_for_in_a_topic_and_gone_to_like_marks() {
 }
 
 #[test]
+fn a_card_shows_what_its_keys_have_done_and_the_keys_of_what_was_found() {
+    let mut model = with_levels();
+    press(&mut model, "down down enter t");
+    let last_rows = |model: &Model| {
+        let shown = picture(model, size(80, 24));
+        let mut rows = shown.lines().rev().map(str::to_owned);
+        let mut next = || rows.next().unwrap_or_default();
+        (next(), next())
+    };
+    let (keys, event) = last_rows(&model);
+    assert!(event.ends_with("/diagnostics is muted"), "{event}");
+    assert!(!keys.contains("found"), "{keys}");
+    press(&mut model, "/");
+    type_text(&mut model, "level >= WARN");
+    press(&mut model, "enter");
+    for (messages, says) in [
+        (vec![found_at(28_000, None)], "1 message found: n, N"),
+        (Vec::new(), "no message found"),
+    ] {
+        let has_hits = !messages.is_empty();
+        let found = FoundMessages {
+            expression: "/diagnostics level >= WARN".to_owned(),
+            messages,
+            share: 1.0,
+            has_ended: true,
+            problem: None,
+        };
+        model.handle(Event::Hits(found), stamp(0));
+        let (keys, event) = last_rows(&model);
+        assert!(event.ends_with(says), "{event}");
+        assert_eq!(keys.contains(" n N found "), has_hits, "{keys}");
+        if has_hits {
+            press(&mut model, "N n n");
+            let (_, event) = last_rows(&model);
+            assert!(event.contains(" 1 of 1, +00:28.000, "), "{event}");
+        }
+    }
+}
+
+#[test]
+fn while_a_condition_is_typed_the_card_stays_visible_and_the_whole_error_is_shown() {
+    let mut facts = facts();
+    let fields: Vec<String> = (0..30).map(|n| format!("byte field_{n:02}\n")).collect();
+    "cdr".clone_into(&mut facts.topics[0].encoding);
+    facts.topics[0].schema = Some(Schema {
+        name: "p/msg/Many".to_owned(),
+        encoding: "ros2msg".to_owned(),
+        data: fields.concat().into_bytes().into(),
+    });
+    let mut model = Model::new(facts, appearance(), rows(), marks(), SCREEN);
+    set_state(&mut model, State::Paused, 12_184);
+    press(&mut model, "enter /");
+    let shown = picture(&model, SCREEN);
+    assert!(
+        shown.contains("recorded QoS") && !shown.contains("topic ("),
+        "{shown}"
+    );
+    // The message below the line is that at the playhead.
+    assert!(model.wanted_message().is_some());
+    let topic = rows()[0].id;
+    let message = found(topic, vec![line(0, "field_00", "7")], PayloadFormat::Cdr);
+    model.handle(message, stamp(0));
+    assert!(is_shown(&model, "field_00: 7"));
+    type_text(&mut model, "speed > 1");
+    press(&mut model, "enter");
+    let shown = picture(&model, SCREEN);
+    let error = &shown[shown.find(" has no field `speed`").expect(&shown)..];
+    assert!(
+        error.contains("field_29") && !error.contains('…'),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("recorded QoS") && shown.contains('╰'),
+        "{shown}"
+    );
+    // Typing on removes the error.
+    type_text(&mut model, "2");
+    assert!(!is_shown(&model, "has no field"));
+}
+
+#[test]
 fn a_to_b_is_written_without_muted_topics() {
     let mut model = paused();
     press(&mut model, "l");
@@ -2128,6 +2241,37 @@ fn a_to_b_is_written_without_muted_topics() {
         "cut 12.184 to 13.250 of 11 topics to drive_12.1-13.2s.mcap"
     );
     assert_eq!(effects_of(&mut model, "x esc"), "");
+}
+
+#[test]
+fn the_name_of_a_part_that_is_not_written_can_be_changed() {
+    let asked = || {
+        let mut model = paused();
+        press(&mut model, "l");
+        set_state(&mut model, State::Paused, 13_250);
+        press(&mut model, "l x ctrl+u");
+        type_text(&mut model, "ab.mcap");
+        press(&mut model, "enter");
+        effects(&mut model);
+        model
+    };
+    let reason = || Event::NotCut("ab.mcap exists already".to_owned());
+    let mut model = asked();
+    model.handle(reason(), stamp(0));
+    assert!(is_shown(
+        &model,
+        " write A-B to: ab.mcap  ab.mcap exists already"
+    ));
+    type_text(&mut model, "2");
+    assert_eq!(
+        effects_of(&mut model, "enter"),
+        "cut 12.184 to 13.250 of 11 topics to ab.mcap2"
+    );
+    // Nothing is asked of a person who does something else.
+    let mut model = asked();
+    press(&mut model, "down");
+    model.handle(reason(), stamp(0));
+    assert!(!is_shown(&model, "write A-B to"));
 }
 
 #[test]
@@ -2191,16 +2335,81 @@ fn undo_sets_a_loop_again_that_a_seek_has_cleared() {
 }
 
 #[test]
-fn a_key_without_an_action_is_explained_once() {
+fn only_seeks_by_the_same_input_are_undone_together() {
+    let wheel = |model: &mut Model, turn| mouse(model, Gesture::Wheel(turn), 40, 4);
+    for (keys, undone) in [
+        ("1 3 6", &["seek 18.000", "seek 6.000", "seek 12.184"][..]),
+        (
+            "right left right",
+            &["seek 12.184", "seek 17.184", "seek 12.184"],
+        ),
+        ("right right right", &["seek 12.184"]),
+        ("g 3 0 enter g 4 0 enter", &["seek 30.000", "seek 12.184"]),
+    ] {
+        let mut model = paused();
+        press(&mut model, keys);
+        effects(&mut model);
+        for expected in undone {
+            assert_eq!(effects_of(&mut model, "u"), *expected, "{keys}");
+        }
+        assert_eq!(effects_of(&mut model, "u"), "", "{keys}");
+    }
     let mut model = paused();
-    press(&mut model, "X");
+    press(&mut model, "right");
+    wheel(&mut model, 1);
+    wheel(&mut model, -1);
+    wheel(&mut model, 1);
+    press(&mut model, "right");
+    effects(&mut model);
+    for expected in ["seek 18.184", "seek 17.184", "seek 12.184", ""] {
+        assert_eq!(effects_of(&mut model, "u"), expected);
+    }
+}
+
+#[test]
+fn undo_sets_a_loop_again_that_a_jump_to_a_mark_has_cleared() {
+    let mut model = paused();
+    press(&mut model, "1 l 3 l n");
+    assert!(effects(&mut model).ends_with("end loop, seek 27.000"));
     assert_eq!(
-        last_log_line(&model),
-        "X is not bound to an action; ? shows all keys"
+        effects_of(&mut model, "u"),
+        "loop 6.000 to 18.000, seek 18.000"
     );
-    let before = last_log_line(&model);
-    press(&mut model, "Y X");
-    assert_eq!(last_log_line(&model), before);
+}
+
+#[test]
+fn each_key_without_an_action_is_explained_once_until_the_next_key() {
+    let mut model = paused();
+    let newest = |model: &Model| {
+        let shown = picture(model, SCREEN);
+        shown.lines().nth_back(1).unwrap_or_default().to_owned()
+    };
+    for key in ["X", "Y"] {
+        let hint = format!("{key} is not bound to an action; ? shows all keys");
+        press(&mut model, key);
+        assert!(newest(&model).ends_with(&hint), "{}", newest(&model));
+        // While it is pressed, the line stays.
+        press(&mut model, key);
+        assert!(newest(&model).ends_with(&hint), "{}", newest(&model));
+    }
+    assert!(!picture(&model, SCREEN).contains("X is not bound"));
+    for key in ["down", "X", "Y"] {
+        press(&mut model, key);
+        assert!(!picture(&model, SCREEN).contains("not bound"), "{key}");
+    }
+    // Whatever is logged follows it.
+    press(&mut model, "d");
+    assert!(newest(&model).contains("d is not bound"));
+    model.handle(
+        Event::Log(LogLine {
+            at: stamp(0),
+            severity: bagplay::tui::Severity::Info,
+            text: "later".to_owned(),
+        }),
+        stamp(0),
+    );
+    assert_eq!(last_log_line(&model), "later");
+    assert!(!is_shown(&model, "not bound"));
 }
 
 #[test]

@@ -35,6 +35,18 @@ impl Model {
         self.layer = Layer::Prompt(Prompt::new(PromptKind::Cut(range), &proposal));
     }
 
+    /// Shows the input line again with the name that was typed, unless something else was pressed meanwhile.
+    pub(in crate::tui::update) fn ask_for_cut_again(&mut self, reason: String) {
+        if let Some(prompt) = self.sent_cut.take()
+            && matches!(self.layer, Layer::None)
+        {
+            self.layer = Layer::Prompt(Prompt {
+                error: Some(reason),
+                ..prompt
+            });
+        }
+    }
+
     pub(in crate::tui::update) fn cut(&mut self, range: TimeRange, out: String) {
         if out.is_empty() {
             return;

@@ -23,10 +23,7 @@ impl Model {
         stamp: Timestamp,
     ) -> Result<(), String> {
         let indexes = indexes(text)?;
-        let Layer::Prompt(prompt) = &self.layer else {
-            return Ok(());
-        };
-        let Layer::Topic(card, _) = &*prompt.below else {
+        let Layer::Topic(card, _) = self.layer.shown() else {
             return Ok(());
         };
         let Some(WatchedField::Value(array)) = card.selected_field() else {

@@ -99,6 +99,7 @@ impl Model {
             PromptKind::Find(topic) => self.find_in(topic, &text, stamp),
             PromptKind::Elements => self.watch_elements(&text, stamp),
             PromptKind::Cut(range) => {
+                self.sent_cut = Some(prompt.clone());
                 self.cut(range, text);
                 Ok(())
             }

@@ -18,14 +18,14 @@ impl Model {
             topic: row.id,
             message: None,
             has_pictures: self.shows_pictures_of(row.id),
-            field: None,
+            field: self.watch.selected.get(&row.id).cloned(),
         };
         self.layer = Layer::Topic(card, Scroll::default());
     }
 
     /// The topic whose message is to be shown, and the time at or before which the message was recorded.
     pub fn wanted_message(&self) -> Option<(TopicId, Time<Ros>)> {
-        match &self.layer {
+        match self.layer.shown() {
             Layer::Topic(card, _) => {
                 let here = self.playhead();
                 let is_known = card.message.as_ref().is_some_and(|known| known.at == here);

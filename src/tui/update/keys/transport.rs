@@ -8,14 +8,13 @@ use crate::player::{Command, State};
 use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::tui::input::goto::{TimeContext, parse_target};
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
-use crate::tui::model::parts::Undo;
-use crate::tui::model::parts::{Effect, Target};
+use crate::tui::model::parts::{Effect, SeekInput, Target, Undo};
 use crate::tui::model::timeline::ab_loop::AbLoop;
 use crate::tui::model::{Model, time_format};
 
 /// How many seeks can be undone.
 const MAX_UNDO: usize = 100;
-/// Seeks that follow each other within this time are undone together.
+/// Seeks by the same key, or by the wheel, that follow each other within this time are undone together.
 const UNDO_GROUP: std::time::Duration = std::time::Duration::from_millis(700);
 /// How long a mark is the one that was set just now.
 const JUST_NOW: std::time::Duration = std::time::Duration::from_secs(10);
@@ -109,6 +108,16 @@ impl Model {
 
     pub(crate) fn send_command(&mut self, command: Command) {
         self.effects.push(Effect::Command(command));
+    }
+
+    /// An input that may seek, `None` if it is never repeated: a seek by another input than the last one is undone by
+    /// itself.
+    pub(crate) fn begin_input(&mut self, input: Option<SeekInput>) {
+        if input.is_none() || self.last_input != input {
+            self.last_seek = None;
+        }
+        self.last_input = input;
+        self.sent_cut = None;
     }
 
     /// Seeks, and records the seek for undo.

@@ -162,7 +162,9 @@ impl Model {
             return false;
         };
         let next = now.saturating_add_signed(by).min(fields.len() - 1);
-        card.field = Some(fields.swap_remove(next).field);
+        let field = fields.swap_remove(next).field;
+        self.watch.selected.insert(card.topic, field.clone());
+        card.field = Some(field);
         next != now
     }
 

@@ -254,8 +254,11 @@ fn decoded_lines(model: &Model, decoded: &Decoded) -> Vec<Line<'static>> {
             | PayloadFormat::Json => format!("{}: ", line.name),
         };
         lines.push(Line::from(vec![
-            Span::styled(format!("{indent}{name}"), theme.accent),
-            Span::raw(line.value.clone()),
+            Span::styled(
+                format!("{indent}{}", words::with_dots(model, &name)),
+                theme.accent,
+            ),
+            Span::raw(words::with_dots(model, &line.value).into_owned()),
         ]));
     }
     if decoded.is_cut {

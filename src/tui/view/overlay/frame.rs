@@ -166,7 +166,11 @@ impl Overlay<'_> {
 }
 
 /// The line, broken at blanks where possible, so that each part fits into `width` columns.
-pub(super) fn wrapped<'a>(line: &Line<'a>, hanging_indent: usize, width: usize) -> Vec<Line<'a>> {
+pub(in crate::tui::view) fn wrapped<'a>(
+    line: &Line<'a>,
+    hanging_indent: usize,
+    width: usize,
+) -> Vec<Line<'a>> {
     if line.width() <= width || width == 0 {
         return vec![line.clone()];
     }

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Widget};
 
 use super::frame::{Overlay, wrapped};
 use crate::tui::model::Model;
@@ -47,6 +49,15 @@ pub(in crate::tui::view) fn draw(model: &Model, layout: &Layout, out: &mut Buffe
             }
         }
         bottom = top;
+    }
+}
+
+/// The newest line alone, in the last row of the log.
+pub(in crate::tui::view) fn draw_newest(model: &Model, log: Rect, out: &mut Buffer) {
+    let row = log.rows().next_back().unwrap_or_default();
+    Clear.render(row, out);
+    if let Some(entry) = model.log.newest().next() {
+        words::draw_line(model, &shown(model, entry), (row.x, row.y), row.width, out);
     }
 }
 
@@ -109,7 +120,7 @@ fn shown<'a>(model: &Model, LogEntry { line, times, .. }: &'a LogEntry) -> Line<
         Span::raw(" "),
         Span::styled(label, style),
         Span::styled(
-            line.text.as_str(),
+            words::with_dots(model, &line.text),
             if line.severity == Severity::Debug {
                 theme.dim
             } else {

@@ -141,6 +141,7 @@ fn draw_pin(model: &Model, pin: &Pin, note: &str, place: Rect, out: &mut Buffer)
         plot::draw(model, pin, series, below, out);
     } else {
         for (y, text) in (below.y..below.bottom()).zip(texts) {
+            let text = words::with_dots(model, &text);
             let text = words::fit(&text, width, glyphs.dots);
             out.set_stringn(below.x + 1, y, text, width, theme.dim);
         }
