@@ -638,6 +638,9 @@ fn successive_seeks_are_undone_together() {
     assert_at(&session, &listener, 0);
     session.keys(&format!("{RIGHT}{RIGHT}{RIGHT}{LEFT}"));
     assert_at(&session, &listener, 10 * SECOND);
+    // Another key is another seek.
+    session.keys("u");
+    assert_at(&session, &listener, 15 * SECOND);
     session.keys("u");
     assert_at(&session, &listener, 0);
     session.keys("u");
@@ -830,9 +833,9 @@ fn a_subscriber_gets_every_message_while_the_bar_cuts_watches_and_finds() {
     session.keys("/");
     session.wait_text(" find in /imu: ");
     session.keys(&format!("angular_velocity.z < -0.3{ENTER}"));
-    session.wait_text("/ find");
-    session.keys(ESC);
     session.wait_text("messages found: n, N");
+    session.keys(ESC);
+    session.wait_text("enter topic");
     session.keys("y");
     session.wait_text("sent to the clipboard of the terminal: play ");
     let shown = session.frame().elapsed().expect("a time") * MILLI;
