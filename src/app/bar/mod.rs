@@ -68,16 +68,13 @@ pub(crate) struct Setup {
     look: Look,
     /// Whether the report is JSON: such a run does not begin where the recording was left.
     is_json: bool,
-    appearance: Option<Appearance>,
     /// Where playing begins, because the recording was left there.
     resumes_at: Option<Time<Ros>>,
 }
 
 impl Setup {
-    /// Asks the terminal how it looks, and finds out where the recording was left. To be called when signals are
-    /// received and before the player starts; returns where it is to begin.
+    /// Where the player is to begin, if the recording was left there.
     pub(crate) fn prepare(&mut self, bag: &Bag, played: TimeRange) -> Option<Time<Ros>> {
-        self.appearance = Some(self.look.appearance(has_pictures(bag)));
         let position = resume::position(&self.args, bag);
         self.resumes_at = position.filter(|time| played.contains(*time) && !self.is_json);
         self.resumes_at
@@ -104,7 +101,6 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
         args: args.clone(),
         look: Look::of_user(ascii, output)?,
         is_json: output.format == Format::Json,
-        appearance: None,
         resumes_at: None,
     }))
 }
@@ -124,28 +120,25 @@ pub(crate) fn watch<O>(
     setup: Setup,
 ) -> Result<Ended, Failure> {
     let Setup {
-        look,
-        appearance,
-        resumes_at,
-        ..
+        look, resumes_at, ..
     } = setup;
-    let appearance = appearance.unwrap_or_else(|| look.appearance(has_pictures(bag)));
     let known = marks.list().unwrap_or_else(|error| {
         tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()
     });
     let name = bag.files().first().map(|file| file.name.last_part());
-    let model = bar_model::model(run, bag, appearance, known);
-    let mut model = model.watching(&watched_file::load());
-    if let Some(position) = resumes_at {
-        model.handle(resume::begun(bag, position), Timestamp::now());
-    }
     let mut host = LocalRun::new(run, running, bag, marks);
     let shown = show(
         &mut host,
         run.log_target,
         name.unwrap_or_default(),
-        |events| {
+        || look.appearance(has_pictures(bag)),
+        |appearance, events| {
+            let model = bar_model::model(run, bag, appearance, known);
+            let mut model = model.watching(&watched_file::load());
+            if let Some(position) = resumes_at {
+                model.handle(resume::begun(bag, position), Timestamp::now());
+            }
             let changed = EventSink::clone(&events);
             marks.watch(move |marks| changed(Event::Marks(marks)));
             let lookup = Lookup::start(bag.clone(), events)?;
@@ -174,17 +167,20 @@ pub(crate) struct Shown {
     pub(crate) lookup: Lookup,
 }
 
-/// Shows the bar until `host` is done. `start` gets the sink of the screen's events.
+/// Shows the bar until `host` is done. `ask` asks the terminal how the bar looks on it. `start` gets that, and the sink
+/// of the screen's events.
 pub(crate) fn show(
     host: &mut dyn Host,
     log_target: &LogTarget,
     name: &str,
-    start: impl FnOnce(EventSink) -> anyhow::Result<Shown>,
+    ask: impl FnOnce() -> Appearance,
+    start: impl FnOnce(Appearance, EventSink) -> anyhow::Result<Shown>,
 ) -> Result<Model, Failure> {
     let (told, news) = bounded(WAITING);
     // Nothing is written any more where the screen will be, and earlier lines have been written.
     log_target.log.divert(Box::new(lines_to(told.clone())));
     log::flush(log::FLUSH_TIMEOUT);
+    let appearance = ask();
     let terminal = Terminal::enter(&format!("play {}", Foreign::text(name))).or_exit(Exit::Failed);
     let terminal = terminal.inspect_err(|_| log_target.log.restore())?;
     let sink: EventSink = Arc::new(move |event| {
@@ -192,7 +188,7 @@ pub(crate) fn show(
         let _ = told.send(event);
     });
     let events = (EventSink::clone(&sink), news);
-    let done = start(sink).and_then(|shown| draw(host, shown, terminal, &events));
+    let done = start(appearance, sink).and_then(|shown| draw(host, shown, terminal, &events));
     if tui::is_stuck() {
         let exit = done.as_ref().map_or(Exit::Failed, |_| host.exit());
         leave_anyway(exit).or_exit(Exit::Failed)?;

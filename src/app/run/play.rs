@@ -197,8 +197,7 @@ impl Interface {
         Ok(Self::Headless)
     }
 
-    /// What has to be done on the terminal before the player starts. Returns where it begins, if the recording was left
-    /// there.
+    /// Where the player begins, if the recording was left there.
     fn prepare(&mut self, bag: &Bag, played: TimeRange) -> Option<Time<Ros>> {
         match self {
             Self::Headless => {

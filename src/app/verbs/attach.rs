@@ -74,7 +74,6 @@ fn show(
     let (mut host, mark_changes) =
         AttachedRun::new(transport.clone(), (end.clone(), done), signals);
     let recording = attached.recording();
-    let model = remote_model::model(recording, transport.status(), look.appearance(false));
     let title = if recording.name.is_empty() {
         &node
     } else {
@@ -82,7 +81,8 @@ fn show(
     };
     let (stop, until) = bounded(0);
     let shown = std::thread::scope(|scope| {
-        let start = |sink| {
+        let start = |appearance, sink| {
+            let model = remote_model::model(recording, transport.status(), appearance);
             let lookup = start(scope, &attached, &until, mark_changes, (sink, end, &node))?;
             let reach = attached.reach();
             Ok(Shown {
@@ -91,7 +91,8 @@ fn show(
                 lookup,
             })
         };
-        let shown = bar::show(&mut host, log_target, title, start);
+        let ask = || look.appearance(false);
+        let shown = bar::show(&mut host, log_target, title, ask, start);
         attached.leave_within(AT_THE_END);
         drop::<crossbeam_channel::Sender<Infallible>>(stop);
         shown

@@ -73,6 +73,8 @@ impl fmt::Debug for Spares {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
 
     fn lengths(buffers: &[Vec<u8>]) -> Vec<usize> {
@@ -116,5 +118,30 @@ mod tests {
         assert_eq!(lengths(&dropped), [LEAST + 7, LEAST + 8]);
         assert_eq!(lengths(&spares.buffers), [LEAST]);
         assert_eq!(spares.bytes, LEAST as u64);
+    }
+
+    #[test]
+    fn chunks_that_differ_by_a_message_take_used_buffers() {
+        // As a recorder ends a chunk with the first message that exceeds its size: a megabyte, and up to 100 kB more.
+        // Two chunks are in memory at a time.
+        let mut state = 1_u64;
+        let mut spares = Spares::default();
+        let mut in_use = VecDeque::new();
+        let mut taken = 0;
+        for _ in 0..1_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let size = (1 << 20) + (state >> 33) as usize % 100_000;
+            let used = spares.take(size);
+            taken += usize::from(used.is_some());
+            in_use.push_back(used.unwrap_or_else(|| vec![0; size]));
+            if in_use.len() > 2
+                && let Some(oldest) = in_use.pop_front()
+            {
+                spares.keep(oldest, u64::MAX);
+            }
+        }
+        assert!(taken > 980, "{taken} of 1,000");
     }
 }

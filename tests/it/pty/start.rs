@@ -293,6 +293,17 @@ fn the_theme_follows_the_background_of_the_terminal() {
     assert!(rgb(dark) && rgb(playhead("amber", light, "")));
 }
 
+/// This one is asked for its background and its graphics for a second each, and has the bar after that.
+#[cfg(feature = "pictures")]
+#[test]
+fn playing_does_not_wait_for_a_terminal_that_answers_nothing() {
+    let session = play_demo(&["--end", "+0.2s", "--wire", "null"])
+        .silent()
+        .run();
+    session.wait_for("the end", |frame| frame.shows("AT THE END"));
+    assert!(!session.text().contains("PLAYING"), "{}", session.text());
+}
+
 /// Whether a sequence sets a colour other than the default.
 fn sets_a_colour(text: &str) -> bool {
     let sequences = text.split("\x1b[").skip(1).filter_map(|rest| {
