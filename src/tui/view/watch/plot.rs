@@ -149,8 +149,8 @@ fn draw_lines(
     }
 }
 
-/// The lines between points that follow each other, and each point as a line of no length. Points are not connected
-/// over a hole, nor if they are far apart.
+/// The lines between points that follow each other, and a point that has none as a line of no length. Points are not
+/// connected over a hole, nor if they are far apart.
 fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange]) -> Vec<Line> {
     let gap = |pair: &[PlotPoint]| match pair {
         [from, to] => to.time.saturating_since(from.time),
@@ -168,22 +168,30 @@ fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange]) -> Vec<Lin
     let line = |(from, y1): (Time<Ros>, f64), (to, y2): (Time<Ros>, f64)| {
         Line::new(x(from), y1, x(to), y2, Color::Reset)
     };
-    let mut lines = Vec::with_capacity(points.len() * 2);
-    for pair in points.windows(2) {
-        let [from, to] = pair else { continue };
+    let is_connected = |from: &PlotPoint, to: &PlotPoint| {
         let is_in_hole = |hole: &TimeRange| from.time <= hole.start() && hole.stop() <= to.time;
-        if gap(pair) > far || holes.iter().any(is_in_hole) {
-            continue;
+        to.time.saturating_since(from.time) <= far && !holes.iter().any(is_in_hole)
+    };
+    let mut lines = Vec::with_capacity(points.len() * 2);
+    // Whether a line ends at this point.
+    let mut has_line = false;
+    for (index, from) in points.iter().enumerate() {
+        let next = points.get(index + 1);
+        let next = next.filter(|to| is_connected(from, to));
+        if let Some(to) = next {
+            let (start, end) = ((from.time, from.number), (to.time, to.number));
+            if from.is_step {
+                let corner = (to.time, from.number);
+                lines.extend([line(start, corner), line(corner, end)]);
+            } else {
+                lines.push(line(start, end));
+            }
+        } else if !has_line {
+            let point = (from.time, from.number);
+            lines.push(line(point, point));
         }
-        if from.is_step {
-            lines.push(line((from.time, from.number), (to.time, from.number)));
-            lines.push(line((to.time, from.number), (to.time, to.number)));
-        } else {
-            lines.push(line((from.time, from.number), (to.time, to.number)));
-        }
+        has_line = next.is_some();
     }
-    let alone = points.iter().map(|point| (point.time, point.number));
-    lines.extend(alone.map(|point| line(point, point)));
     lines
 }
 
@@ -268,6 +276,16 @@ mod tests {
         // Six usual distances apart.
         let far = points(&[(0, 1.0), (1, 1.0), (2, 1.0), (8, 1.0)], false);
         assert_eq!(shown(&far, &[]).len(), 2);
+    }
+
+    #[test]
+    fn only_points_without_lines_are_drawn_by_themselves() {
+        let range = TimeRange::between(at(0), at(100));
+        let of = [(0, 1.0), (1, 2.0), (2, 1.0), (20, 3.0), (40, 3.0), (41, 4.0)];
+        let drawn = lines(&points(&of, false), range, &[]);
+        let dots = drawn.iter().filter(|line| line.x1.total_cmp(&line.x2).is_eq());
+        let dots: Vec<f64> = dots.map(|dot| dot.x1).collect();
+        assert_eq!((drawn.len(), dots), (4, vec![20.0]));
     }
 
     #[test]
