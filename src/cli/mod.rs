@@ -17,7 +17,7 @@ pub use args::ros_flags::{KindSelection, RequestsSource, RosArgs};
 pub use args::topic_flags::{TopicArgs, TopicSelection};
 pub use args::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, OrderOf, RosDistro,
-    SharedMemoryArg, Wire, parse_size,
+    SharedMemoryArg, TranscodeArg, Wire, parse_size,
 };
 pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
