@@ -21,6 +21,7 @@ pub use args::values::{
 };
 pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
+pub use args::verbs::convert::ConvertArgs;
 pub use args::verbs::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::verbs::cut::CutArgs;
 pub use args::verbs::find::FindArgs;
@@ -33,7 +34,7 @@ pub use args::verbs::verb::Verb;
 pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
-pub use plan::cut::{CutPlanError, cut_hint, cut_plan};
+pub use plan::cut::{CutPlanError, convert_plan, cut_hint, cut_plan};
 pub use plan::files::{Overwrites, check_reports, check_written};
 pub use plan::range::{EmptyRange, find_range};
 pub use plan::resume::command_line;
