@@ -54,6 +54,7 @@ pub mod picture;
 pub mod player;
 pub mod ros;
 pub mod time;
+pub mod transcode;
 #[cfg(feature = "tui")]
 pub mod tui;
 pub mod untrusted;

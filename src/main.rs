@@ -14,7 +14,7 @@ use app::run::{ci, play};
 use app::signals;
 #[cfg(feature = "tui")]
 use app::verbs::attach;
-use app::verbs::recordings::{cut, find};
+use app::verbs::recordings::{convert, cut, find};
 use app::verbs::{clock, ctl, print, suite};
 use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
 
@@ -75,6 +75,7 @@ fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
         Some(Verb::Ctl(args)) => ctl::run(args, &cli.output),
         Some(Verb::Suite(args)) => suite::run(args, &cli.output, log_target),
         Some(Verb::Cut(args)) => cut::run(args, &cli.output, log_target),
+        Some(Verb::Convert(args)) => convert::run(args, &cli.output, log_target),
         Some(Verb::Info(args)) => print::info(args, &cli.output, log_target),
         Some(Verb::Find(args)) => find::run(args, &cli.output, log_target),
         Some(Verb::Completions { shell }) => print::completions(*shell, &mut Cli::command()),

@@ -17,10 +17,11 @@ pub use args::ros_flags::{KindSelection, RequestsSource, RosArgs};
 pub use args::topic_flags::{TopicArgs, TopicSelection};
 pub use args::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, OrderOf, RosDistro,
-    SharedMemoryArg, Wire, parse_size,
+    SharedMemoryArg, TranscodeArg, Wire, parse_size,
 };
 pub use args::verbs::attach::AttachArgs;
 pub use args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
+pub use args::verbs::convert::ConvertArgs;
 pub use args::verbs::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::verbs::cut::CutArgs;
 pub use args::verbs::find::FindArgs;
@@ -33,7 +34,7 @@ pub use args::verbs::verb::Verb;
 pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
-pub use plan::cut::{CutPlanError, cut_hint, cut_plan};
+pub use plan::cut::{CutPlanError, convert_plan, cut_hint, cut_plan};
 pub use plan::files::{Overwrites, check_reports, check_written};
 pub use plan::range::{EmptyRange, find_range};
 pub use plan::resume::command_line;

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use mcap::records::Channel;
 
 use super::error::CutError;
-use crate::bag::{Definition, SchemaRecord, Selection, Stored};
+use super::translation::Translation;
+use crate::bag::{Definition, SchemaRecord, Selection, Stored, TopicId};
 
 /// The name, encoding and data of a schema.
 type SchemaContent = (String, String, Bytes);
@@ -25,7 +26,8 @@ pub(crate) struct Definitions {
     schema_ids: HashMap<SchemaContent, u16>,
     channel_ids: HashMap<ChannelContent, BTreeSet<u16>>,
     inputs: Vec<Renamed>,
-    /// Whether an id of any file was changed. Then each chunk has to be looked into: definitions can be in any chunk.
+    /// Whether an id or a definition of any file was changed. Then each chunk has to be looked into: definitions can be
+    /// in any chunk.
     has_renamed: bool,
 }
 
@@ -41,8 +43,12 @@ struct Renamed {
 }
 
 impl Definitions {
-    /// The definitions of the selected topics of all files.
-    pub(crate) fn of(stored: &Stored, topics: &Selection) -> Result<Self, CutError> {
+    /// The definitions of the selected topics of all files, as they are written.
+    pub(crate) fn of(
+        stored: &Stored,
+        topics: &Selection,
+        translation: &Translation,
+    ) -> Result<Self, CutError> {
         let mut all = Self::default();
         let mut taken = Taken::of(stored);
         for input in 0..stored.inputs() {
@@ -52,24 +58,35 @@ impl Definitions {
                 used: BTreeSet::new(),
                 is_complete: true,
             };
-            let mut own_schemas: BTreeMap<u16, u16> = BTreeMap::new();
+            // By the recorded id, and the topic if the schema is not written as it is recorded.
+            let mut own_schemas: BTreeMap<(u16, Option<TopicId>), u16> = BTreeMap::new();
             for channel in channels.values() {
                 let topic = stored.topic_of(input, channel.id);
-                if !topic.is_some_and(|topic| topics.contains(topic)) {
+                let is_written = |topic: &TopicId| {
+                    topics.contains(*topic) && !translation.refused.contains_key(topic)
+                };
+                let Some(topic) = topic.filter(is_written) else {
                     renamed.is_complete = false;
                     continue;
-                }
-                let schema_id = match own_schemas.get(&channel.schema_id) {
-                    Some(known) => *known,
-                    None => all.add_schema(schemas.get(&channel.schema_id), &mut taken)?,
                 };
-                own_schemas.insert(channel.schema_id, schema_id);
+                let is_translated = translation.transcoder(topic).is_some();
+                let known = (channel.schema_id, is_translated.then_some(topic));
+                let schema_id = if let Some(known) = own_schemas.get(&known) {
+                    *known
+                } else {
+                    let schema = schemas.get(&channel.schema_id);
+                    let ros2 = schema.and_then(|it| translation.schema(topic, it));
+                    all.add_schema(ros2.as_ref().or(schema), &mut taken)?
+                };
+                own_schemas.insert(known, schema_id);
                 let here = Channel {
                     schema_id,
                     ..channel.clone()
                 };
+                let here = translation.channel(topic, here);
                 let id = all.add_channel(here, &renamed, &mut taken)?;
-                all.has_renamed |= (id, schema_id) != (channel.id, channel.schema_id);
+                let is_other = (id, schema_id) != (channel.id, channel.schema_id);
+                all.has_renamed |= is_other || is_translated;
                 renamed.channels.insert(channel.id, id);
                 renamed.used.insert(id);
             }

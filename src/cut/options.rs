@@ -12,6 +12,8 @@ pub struct Cut {
     pub topics: Selection,
     /// Whether the latched state from before the range is added.
     pub latched: LatchedState,
+    /// In which form messages are written.
+    pub payloads: Payloads,
     /// What is written.
     pub form: CutForm,
     /// What becomes of an earlier recording in the place of the cut.
@@ -25,6 +27,7 @@ impl Cut {
             range,
             topics: Selection::all(bag),
             latched: LatchedState::default(),
+            payloads: Payloads::default(),
             form: CutForm::default(),
             existing: Existing::default(),
         }
@@ -40,6 +43,17 @@ pub enum LatchedState {
     Added,
     /// The cut has only messages of the range.
     LeftOut,
+}
+
+/// In which form messages are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Payloads {
+    /// As they are recorded.
+    #[default]
+    AsRecorded,
+    /// ROS 1 messages as CDR, with the ROS 2 form of their types; all others as they are recorded. Topics without such
+    /// a form are left out ([`Written::refused`](super::Written::refused)).
+    Ros1AsCdr,
 }
 
 /// What is written.

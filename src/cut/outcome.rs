@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::bag::{Damage, LookUp, TopicId};
 use crate::time::TimeRange;
+use crate::transcode::NoRos2Form;
 
 /// How far a cut has come, in bytes of the chunks that it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,8 +39,10 @@ pub struct Written {
     pub latched: u64,
     /// The first and last log time in it, both included.
     pub range: TimeRange,
-    /// The selected topics, by their ids in the bag.
+    /// The selected topics that it has, by their ids in the bag.
     pub topics: Vec<TopicShare>,
+    /// The selected topics that it does not have, because their messages cannot be transcoded.
+    pub refused: Vec<RefusedTopic>,
     /// How many chunks were copied as they are.
     pub copied_chunks: u64,
     /// How many new chunks were written.
@@ -61,6 +64,17 @@ pub struct TopicShare {
     pub messages: u64,
     /// Messages from before the range.
     pub latched: u64,
+    /// Messages that are left out, because they are no messages of the recorded type and cannot be transcoded.
+    pub left_out: u64,
+}
+
+/// A topic that is left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RefusedTopic {
+    /// The topic in the bag that was cut.
+    pub id: TopicId,
+    /// Why it cannot be transcoded.
+    pub reason: NoRos2Form,
 }
 
 impl TopicShare {
@@ -70,6 +84,7 @@ impl TopicShare {
             id,
             messages: 0,
             latched: 0,
+            left_out: 0,
         }
     }
 }

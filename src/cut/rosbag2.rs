@@ -3,16 +3,16 @@
 use serde::{Serialize, Serializer};
 
 use super::outcome::Written;
-use crate::bag::{Bag, Topic};
+use crate::bag::Topic;
 use crate::ros::WrittenQos;
 use crate::time::TimeRange;
 use crate::untrusted::yaml::{self, quoted};
 
-/// The text that describes a cut of the bag whose messages are all in `file`.
-pub(crate) fn metadata(bag: &Bag, written: &Written, file: &str) -> String {
+/// The text that describes a cut of a bag with these topics whose messages are all in `file`.
+pub(crate) fn metadata(topics: &[Topic], written: &Written, file: &str) -> String {
     let message_count = written.messages + written.latched;
     let topic = |share: &super::outcome::TopicShare| {
-        let topic = bag.topics().get(share.id.index())?;
+        let topic = topics.get(share.id.index())?;
         Some(TopicCount {
             topic_metadata: TopicFields::of(topic),
             message_count: share.messages + share.latched,

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::copy::{Copied, Copy, Stop};
+use super::copy::chunks::{Copied, Copy, Stop};
 use super::definitions::Definitions;
 use super::error::CutError;
 use super::options::{Cut, CutForm};
-use super::outcome::{CutOutcome, CutProgress, TopicShare, Written};
+use super::outcome::{CutOutcome, CutProgress, RefusedTopic, TopicShare, Written};
 use super::rosbag2::metadata;
 use super::target::Target;
+use super::translation::Translation;
 use super::write::file::{CutFile, Finished};
-use crate::bag::{Bag, Damage, MessageOrder, TopicId};
+use crate::bag::{Bag, Damage, MessageOrder, Topic, TopicId};
 
 impl Cut {
     /// Writes the cut of the bag to a file or directory. `tell` is called at each chunk; if it breaks, nothing is
@@ -34,14 +35,17 @@ impl Cut {
         }
         let target = Target::new(out, self.form, self.existing, bag.files())?;
         let stored = bag.stored();
-        let definitions = Definitions::of(&stored, &self.topics)?;
+        let translation = Translation::of(bag, self.payloads);
+        let definitions = Definitions::of(&stored, &self.topics, &translation)?;
         let piece = stored.piece();
-        let profile = bag.files().first().map_or("", |file| &file.profile);
+        let recorded = bag.files().first().map_or("", |file| &file.profile);
+        let profile = translation.profile(recorded);
         let failed = |source| target.failed(source);
         let file = target.file()?;
         let (schemas, channels) = (&definitions.schemas, &definitions.channels);
         let file = CutFile::begin((file, piece), profile, schemas, channels).map_err(failed)?;
-        let mut copy = Copy::new(self, bag, &definitions, &target, (file, tell));
+        let forms = (&definitions, &translation);
+        let mut copy = Copy::new(self, bag, forms, &target, (file, tell));
         match copy.all(bag) {
             Ok(()) => {}
             Err(Stop::Cancelled) => return Ok(CutOutcome::Cancelled),
@@ -53,13 +57,20 @@ impl Cut {
             shares,
         } = copy.finish();
         let finished = file.finish(schemas, channels).map_err(failed)?;
-        let written = self.written(bag, out, &finished, (shares, damage))?;
+        let content = (shares, &translation, damage);
+        let written = self.written(bag, out, &finished, content)?;
         if self.form == CutForm::Rosbag2 {
-            let text = metadata(bag, &written, target.file_name());
+            let topics = topics_of(bag, &translation);
+            let text = metadata(&topics, &written, target.file_name());
             target.put_metadata(&text).map_err(failed)?;
         }
         target.commit()?;
         Ok(CutOutcome::Written(written))
+    }
+
+    /// All topics of the bag in the form in which this cut has them.
+    pub fn written_topics(&self, bag: &Bag) -> Vec<Topic> {
+        topics_of(bag, &Translation::of(bag, self.payloads))
     }
 
     fn written(
@@ -67,7 +78,7 @@ impl Cut {
         bag: &Bag,
         out: &Path,
         finished: &Finished,
-        (shares, damage): (BTreeMap<TopicId, TopicShare>, Vec<Damage>),
+        (shares, translation, damage): (BTreeMap<TopicId, TopicShare>, &Translation, Vec<Damage>),
     ) -> Result<Written, CutError> {
         let messages: u64 = shares.values().map(|share| share.messages).sum();
         let Some(range) = finished.range.filter(|_| messages > 0) else {
@@ -77,6 +88,8 @@ impl Cut {
                 damage,
             });
         };
+        let refused = translation.refused.iter();
+        let refused = refused.filter(|(id, _)| self.topics.contains(**id));
         let ids = (0..).map(TopicId).zip(bag.topics()).map(|(id, _)| id);
         let share = |id| shares.get(&id).copied().unwrap_or(TopicShare::none(id));
         Ok(Written {
@@ -86,8 +99,14 @@ impl Cut {
             latched: shares.values().map(|share| share.latched).sum(),
             range,
             topics: ids
-                .filter(|id| self.topics.contains(*id))
+                .filter(|id| self.topics.contains(*id) && !translation.refused.contains_key(id))
                 .map(share)
+                .collect(),
+            refused: refused
+                .map(|(id, reason)| RefusedTopic {
+                    id: *id,
+                    reason: reason.clone(),
+                })
                 .collect(),
             copied_chunks: finished.copied_chunks,
             new_chunks: finished.new_chunks,
@@ -96,4 +115,11 @@ impl Cut {
             damage,
         })
     }
+}
+
+fn topics_of(bag: &Bag, translation: &Translation) -> Vec<Topic> {
+    let topics = (0..).map(TopicId).zip(bag.topics());
+    topics
+        .map(|(id, topic)| translation.topic(id, topic))
+        .collect()
 }

@@ -1,18 +1,17 @@
 //! A definition resolved for decoding: which message contains which, and the size of everything of fixed size.
 //!
 //! Made once for each topic by `decoder.rs`, walked by `ros_message.rs`, measured by `skip.rs`. A message comes after
-//! all messages that it contains, so there are no cycles, and none is nested deeper than [`MAX_NESTING`]. The cost is
-//! linear in the size of the definition.
+//! all messages that it contains, so there are no cycles, and nesting is limited. The cost is linear in the size of the
+//! definition.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::ros::SchemaError;
+use crate::ros::NestingError;
+use crate::ros::definition_order::children_first;
 use crate::ros::message_definition::{
     Array, BaseType, Definitions, Field, PLACEHOLDER, Primitive, Ros1Stamp, name,
 };
 
-/// Real definitions are nested up to about ten levels; each level takes stack.
-const MAX_NESTING: usize = 64;
 const TIME_TYPES: [&str; 2] = [
     "builtin_interfaces/msg/Time",
     "builtin_interfaces/msg/Duration",
@@ -22,11 +21,7 @@ const TIME_TYPES: [&str; 2] = [
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum LayoutError {
     #[error(transparent)]
-    Schema(#[from] SchemaError),
-    #[error("{} contains itself", name(.0))]
-    Recursive(String),
-    #[error("{} contains messages nested more than {MAX_NESTING} deep", name(.0))]
-    Deep(String),
+    Nesting(#[from] NestingError),
     #[error("`{}` is a wchar, which middlewares encode in different ways", name(.0))]
     WideChar(String),
 }
@@ -78,8 +73,6 @@ pub(super) struct MessageLayout {
     pub(super) sizes: [Option<u64>; 8],
     /// A lower bound of its size: padding is not counted.
     pub(super) min_size: u64,
-    /// How many levels of messages it has.
-    height: usize,
 }
 
 /// All messages of a definition; the last one is that of the payload.
@@ -98,37 +91,11 @@ impl TypeLayout {
             messages: Vec::new(),
             wire_format,
         };
-        let types = &definitions.types;
-        let fields_of = |name: &str| {
-            types
-                .get(name)
-                .map(Vec::as_slice)
-                .ok_or_else(|| SchemaError::Missing(name.to_owned()))
-        };
         let mut done: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut on_path: BTreeSet<&str> = BTreeSet::from([definitions.root.as_str()]);
-        let mut path: Vec<(&str, usize)> = vec![(&definitions.root, 0)];
-        while let Some((name, next)) = path.last_mut() {
-            let name = *name;
-            let fields = fields_of(name)?;
-            let Some(field) = fields.get(*next) else {
-                let message = layout.message(name, fields, definitions, &done)?;
-                done.insert(name, layout.messages.len());
-                layout.messages.push(message);
-                on_path.remove(name);
-                path.pop();
-                continue;
-            };
-            *next += 1;
-            if let BaseType::Message(nested) = &field.base
-                && !is_stamp(nested, definitions)
-                && !done.contains_key(nested.as_str())
-            {
-                if !on_path.insert(nested) {
-                    return Err(LayoutError::Recursive(nested.clone()));
-                }
-                path.push((nested, 0));
-            }
+        for (name, fields) in children_first(definitions, |name| is_stamp(name, definitions))? {
+            let message = layout.message(fields, definitions, &done)?;
+            done.insert(name, layout.messages.len());
+            layout.messages.push(message);
         }
         Ok(layout)
     }
@@ -140,14 +107,12 @@ impl TypeLayout {
 
     fn message(
         &self,
-        name: &str,
         fields: &[Field],
         definitions: &Definitions,
         done: &BTreeMap<&str, usize>,
     ) -> Result<MessageLayout, LayoutError> {
         let mut read = Vec::with_capacity(fields.len());
         let mut min_size = 0_u64;
-        let mut height = 1;
         for field in fields {
             let element_type = match &field.base {
                 BaseType::Primitive(Primitive::WideChar) => {
@@ -161,11 +126,7 @@ impl TypeLayout {
                 BaseType::Message(nested) if is_stamp(nested, definitions) => {
                     ElementType::Stamp(Stamp::Ros2)
                 }
-                BaseType::Message(nested) => {
-                    let index = done[nested.as_str()];
-                    height = height.max(self.messages[index].height + 1);
-                    ElementType::Message(index)
-                }
+                BaseType::Message(nested) => ElementType::Message(done[nested.as_str()]),
             };
             min_size = min_size.saturating_add(match field.array {
                 Array::One => self.min_size(element_type),
@@ -179,14 +140,10 @@ impl TypeLayout {
                 is_placeholder: field.name == PLACEHOLDER,
             });
         }
-        if height > MAX_NESTING {
-            return Err(LayoutError::Deep(name.to_owned()));
-        }
         Ok(MessageLayout {
             sizes: std::array::from_fn(|phase| self.size_of_fields(&read, phase)),
             fields: read,
             min_size,
-            height,
         })
     }
 }

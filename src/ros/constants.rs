@@ -115,7 +115,7 @@ fn constant(dialect: Dialect, line: &str) -> Option<(String, ConstantValue)> {
 fn text(dialect: Dialect, value: &str) -> String {
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
     match (dialect, quote) {
-        (Dialect::Ros1, _) => value.to_owned(),
+        (Dialect::Ros1 | Dialect::Ros1ForRos2, _) => value.to_owned(),
         (Dialect::Ros2, None) => {
             let value = value.split('#').next().unwrap_or_default();
             value.trim_end().to_owned()

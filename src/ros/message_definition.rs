@@ -9,6 +9,8 @@ use crate::untrusted::Foreign;
 
 /// The longest definition that is parsed. Real definitions have kilobytes.
 const MAX_BYTES: usize = 4 << 20;
+/// The longest type name, in bytes. Each field of a definition can repeat its package.
+const MAX_NAME: usize = 255;
 /// The field that replaces an empty field list: in DDS no message is empty.
 pub(crate) const PLACEHOLDER: &str = "structure_needs_at_least_one_member";
 
@@ -17,6 +19,8 @@ pub(crate) const PLACEHOLDER: &str = "structure_needs_at_least_one_member";
 pub(crate) enum Dialect {
     /// ROS 1: `time` and `duration` are built in; a definition may be empty.
     Ros1,
+    /// ROS 1, for its translation to ROS 2: `byte` is kept apart from `int8`.
+    Ros1ForRos2,
     /// ROS 2: bounds and wide strings.
     Ros2,
 }
@@ -255,7 +259,7 @@ fn guess_header(types: &mut Types) -> bool {
 /// `package/msg/Name` from the same or from `package/Name`; other kinds (`srv`, `action`) are kept.
 pub(super) fn full_name(name: &str) -> Result<String, SchemaError> {
     let parts: Vec<&str> = name.split('/').collect();
-    if !parts.iter().all(|part| is_word(part)) {
+    if name.len() > MAX_NAME || !parts.iter().all(|part| is_word(part)) {
         return Err(SchemaError::TypeName(name.to_owned()));
     }
     match parts[..] {
@@ -356,8 +360,8 @@ fn field_type(dialect: Dialect, definition: &str, text: &str) -> Option<(BaseTyp
         ("string", bound) => BaseType::Text(bound),
         ("wstring", bound) if dialect == Dialect::Ros2 => BaseType::WideText(bound),
         (_, Some(_)) => return None,
-        ("time", None) if dialect == Dialect::Ros1 => BaseType::Stamp(Ros1Stamp::Time),
-        ("duration", None) if dialect == Dialect::Ros1 => BaseType::Stamp(Ros1Stamp::Duration),
+        ("time", None) if dialect != Dialect::Ros2 => BaseType::Stamp(Ros1Stamp::Time),
+        ("duration", None) if dialect != Dialect::Ros2 => BaseType::Stamp(Ros1Stamp::Duration),
         (base, None) => match primitive(dialect, base) {
             Some(number) => BaseType::Primitive(number),
             None => BaseType::Message(nested_name(definition, base)?),
@@ -388,7 +392,7 @@ fn primitive(dialect: Dialect, base: &str) -> Option<Primitive> {
         ("float32", _) => Primitive::F32,
         ("float64", _) => Primitive::F64,
         ("bool", _) => Primitive::Bool,
-        ("byte", Dialect::Ros2) => Primitive::Byte,
+        ("byte", Dialect::Ros2 | Dialect::Ros1ForRos2) => Primitive::Byte,
         ("wchar", Dialect::Ros2) => Primitive::WideChar,
         _ => return None,
     })
@@ -408,6 +412,18 @@ mod tests {
             (ros1, "char", number(Primitive::U8), Array::One),
             (ros2, "byte[4]", number(Primitive::Byte), Array::Fixed(4)),
             (ros1, "byte[4]", number(Primitive::I8), Array::Fixed(4)),
+            (
+                Dialect::Ros1ForRos2,
+                "byte",
+                number(Primitive::Byte),
+                Array::One,
+            ),
+            (
+                Dialect::Ros1ForRos2,
+                "time",
+                BaseType::Stamp(Ros1Stamp::Time),
+                Array::One,
+            ),
             (
                 ros2,
                 "int32[<=5]",
@@ -439,6 +455,13 @@ mod tests {
             let read = field_type(dialect, "pkg/msg/Root", text);
             assert_eq!(read, Some((base, array)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_long_type_name_is_refused() {
+        let name = format!("p/{}", "a".repeat(MAX_NAME - 2));
+        assert!(full_name(&name).is_ok());
+        assert!(full_name(&format!("{name}a")).is_err());
     }
 
     #[test]

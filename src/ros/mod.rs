@@ -1,6 +1,7 @@
 //! What ROS 2 defines for topics: QoS profiles, message definitions, type hashes, names of types.
 
 pub(crate) mod constants;
+pub(crate) mod definition_order;
 pub(crate) mod message_definition;
 mod names;
 mod publisher;
@@ -12,6 +13,7 @@ mod rihs01;
 mod type_description;
 mod type_text;
 
+pub use definition_order::NestingError;
 pub use message_definition::SchemaError;
 #[cfg(feature = "find")]
 pub use names::nearest_topic;

@@ -82,6 +82,16 @@ pub enum Distro {
     Rolling,
 }
 
+/// What becomes of recorded ROS 1 messages on the ROS graph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Ros1Messages {
+    /// They are sent as CDR, with the ROS 2 form of their type, if the recorded definition has one.
+    #[default]
+    Transcoded,
+    /// They are not sent.
+    LeftOut,
+}
+
 /// How to join the network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WireOptions {
@@ -111,6 +121,8 @@ pub struct WireOptions {
     pub distro: Distro,
     /// Publish for every hash of a type. Nodes with another definition receive bytes that they cannot read.
     pub any_type_hash: bool,
+    /// What becomes of recorded ROS 1 messages.
+    pub ros1: Ros1Messages,
     /// What the source timestamps of messages show.
     pub source_stamps: SourceStamps,
     /// Which order of the messages holds.
@@ -137,6 +149,7 @@ impl Default for WireOptions {
             stall_timeout: Duration::from_secs(5),
             distro: Distro::default(),
             any_type_hash: false,
+            ros1: Ros1Messages::default(),
             source_stamps: SourceStamps::default(),
             order: SendOrder::default(),
             shared_memory: SharedMemoryUse::default(),
@@ -192,6 +205,9 @@ pub enum SkipReason {
     /// ROS 2 nodes read only CDR.
     #[error("its messages are `{}`, and ROS 2 nodes read only cdr", Foreign::text(.0))]
     Encoding(String),
+    /// Its ROS 1 messages have no ROS 2 form.
+    #[error("its messages are `ros1` and cannot be transcoded: {0}")]
+    NoRos2Form(String),
     /// Its type is not a ROS 2 type.
     #[error("its type `{}` is no ROS 2 type", Foreign::text(.0))]
     Type(String),

@@ -167,6 +167,7 @@ impl Session {
         let mut plan = dialect.plan(played, own_clock, &self.connection.events)?;
         let served = plan.clock.as_ref().zip(clock);
         let topics = &plan.topics;
+        let transcoders = &plan.transcoders;
         let memory = if topics.is_empty() {
             None
         } else {
@@ -176,6 +177,7 @@ impl Session {
         let announcer = dialect.clock_announcer();
         let served_clock = |needs| ServedClock::new(needs, announcer);
         let others = (dialect.nodes(), served_clock);
+        let topics = (&topics[..], transcoders);
         let output = declare(&self.connection, topics, served, others, memory)?;
         if let Some(blocking_puts) = self.connection.blocking_puts() {
             dialect.puts_also_with(&blocking_puts)?;

@@ -8,15 +8,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 18] = [
+const MAY_IMPORT: [(&str, &[&str]); 19] = [
     ("time", &[]),
     ("untrusted", &[]),
     ("clock", &["time"]),
     ("ros", &["untrusted"]),
     ("marks", &["time", "untrusted"]),
     ("bag", &["time", "ros", "untrusted"]),
-    ("cut", &["time", "bag", "ros", "untrusted"]),
+    ("cut", &["time", "bag", "ros", "transcode", "untrusted"]),
     ("decode", &["time", "bag", "ros", "untrusted"]),
+    ("transcode", &["bag", "ros", "untrusted"]),
     ("find", &["time", "bag", "decode", "ros", "untrusted"]),
     ("picture", &["bag", "decode", "untrusted"]),
     ("output", &["bag", "time"]),
@@ -31,6 +32,7 @@ const MAY_IMPORT: [(&str, &[&str]); 18] = [
             "bag",
             "output",
             "player",
+            "transcode",
         ],
     ),
     (
@@ -59,6 +61,7 @@ const MAY_IMPORT: [(&str, &[&str]); 18] = [
             "decode",
             "find",
             "player",
+            "transcode",
             "wire",
             "ci",
         ],
@@ -75,13 +78,14 @@ const MAY_IMPORT: [(&str, &[&str]); 18] = [
             "find",
             "output",
             "player",
+            "transcode",
             "wire",
         ],
     ),
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];
-const EVERY_ROOM: [&str; 16] = [
+const EVERY_ROOM: [&str; 17] = [
     "time",
     "untrusted",
     "clock",
@@ -90,6 +94,7 @@ const EVERY_ROOM: [&str; 16] = [
     "bag",
     "cut",
     "decode",
+    "transcode",
     "find",
     "picture",
     "output",

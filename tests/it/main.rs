@@ -24,6 +24,7 @@ mod protobuf;
 mod pty;
 mod support;
 mod time;
+mod transcode;
 #[cfg(feature = "tui")]
 mod tui;
 #[cfg(feature = "wire")]

@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use bagplay::bag::Bag;
-use bagplay::cli::{ClockServerArgs, MessageOrder, Plan, PlayArgs};
+use bagplay::bag::{Bag, Topic};
+use bagplay::cli::{ClockServerArgs, MessageOrder, Plan, PlayArgs, TranscodeArg};
 use bagplay::player::{Before, Intent, Pace};
 use bagplay::time::AtEnd;
+use bagplay::transcode::Transcoder;
 use bagplay::wire::services::messages::parameters::ParameterValue;
 use bagplay::wire::{NodeDescription, NodeParameter, PlayedFile};
 
@@ -45,10 +46,13 @@ pub(crate) fn of_player(args: &PlayArgs, plan: &Plan, bag: &Bag) -> NodeDescript
             "Whether no key is read",
         ),
     ]);
-    let schemas = bag.topics().iter().filter_map(|topic| topic.schema.clone());
+    let schema = |topic: &Topic| match args.topics.transcode {
+        TranscodeArg::Auto => Transcoder::ros2_form(topic).schema.clone(),
+        TranscodeArg::Off => topic.schema.clone(),
+    };
     NodeDescription {
         parameters,
-        types: schemas.collect(),
+        types: bag.topics().iter().filter_map(schema).collect(),
     }
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn run(
 
     let rules = Rules::of(args);
     let adapt = |options| WireOptions {
+        ros1: args.topics.transcode.into(),
         source_stamps: args.ci.source_stamp.into(),
         order: match args.time.order {
             OrderOf::All => SendOrder::AllTopics,

@@ -8,7 +8,7 @@ use super::topic::{Schema, Topic};
 use crate::bag::index::file::file_index::FileIndex;
 use crate::bag::message::TopicId;
 use crate::bag::open::metadata::MetadataTopic;
-use crate::ros::{Durability, Qos};
+use crate::ros::{Durability, History, Qos};
 use crate::ros::{is_tf_static, is_type_hash, kept_by_latched};
 
 /// How many messages of a group a late joiner would receive.
@@ -102,7 +102,8 @@ impl Topics {
                 let offered = channel.metadata.get("offered_qos_profiles");
                 *depths.entry(group).or_default() +=
                     offered.map_or(1, |yaml| kept_by_latched(yaml));
-                let offered = offered.map_or_else(Vec::new, |yaml| Qos::parse_offers(yaml));
+                let offered =
+                    offered.map_or_else(|| ros1_offer(channel), |yaml| Qos::parse_offers(yaml));
                 offers.entry(id).or_default().extend(offered);
             }
             all.channels.push(ChannelTable {
@@ -188,8 +189,6 @@ impl Topics {
         let hash = channel.metadata.get("topic_type_hash");
         let hash = hash.filter(|hash| is_type_hash(hash));
         topic.type_hash = topic.type_hash.take().or_else(|| hash.cloned());
-        let latching = channel.metadata.get("latching");
-        topic.is_latched |= latching.is_some_and(|value| value == "1" || value == "true");
         let counts = file
             .statistics
             .as_ref()
@@ -223,6 +222,19 @@ impl Topics {
             }
         }
     }
+}
+
+/// What a latched publisher of ROS 1 offers in terms of QoS: its last message, also to late joiners. Other publishers
+/// of ROS 1 offer nothing in particular.
+fn ros1_offer(channel: &Channel) -> Vec<Qos> {
+    let latching = channel.metadata.get("latching");
+    let is_latching = latching.is_some_and(|value| value == "1" || value == "true");
+    let latched = is_latching.then(|| Qos {
+        durability: Durability::TransientLocal,
+        history: History::KeepLast(1),
+        ..Qos::default()
+    });
+    latched.into_iter().collect()
 }
 
 impl Topic {

@@ -24,7 +24,8 @@ pub struct Topic {
     pub schema: Option<Schema>,
     /// The encoding of payloads: `cdr`, `ros1`, `json`, …
     pub encoding: String,
-    /// The QoS profiles that its publishers offered, one for each publisher, as far as recorded.
+    /// The QoS profiles that its publishers offered, one for each publisher, as far as recorded; of ROS 1 publishers
+    /// those that latched.
     pub offered_qos: Vec<Qos>,
     /// The RIHS01 hash of its type, if a valid one was recorded.
     pub type_hash: Option<String>,

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::arrival::Arrival;
 use super::define::{Definition, Known};
 use super::record::Intake;
@@ -11,6 +13,7 @@ use crate::bag::{Message, Topic, TopicId};
 use crate::output::{Delivery, Occasion, Output};
 use crate::ros::{PublishedTopic, Publisher};
 use crate::time::{Duration, Ros, Segment, Time};
+use crate::transcode::Transcoder;
 
 /// The first topic number of inputs in a recording. The numbers of outputs begin with 0 and stay below this.
 const FIRST_NUMBER: usize = 1 << 30;
@@ -33,13 +36,33 @@ pub struct PlayedTopic<'a> {
     pub name: &'a str,
 }
 
+/// How the messages of a topic are recorded: as they are sent.
+#[derive(Clone)]
+struct Recorded {
+    topic: Arc<PublishedTopic>,
+    /// For messages of ROS 1.
+    transcoder: Option<Arc<Transcoder>>,
+}
+
+impl Recorded {
+    /// The payload that was sent; `None` if there is none.
+    fn payload(&self, message: &Message) -> Option<Bytes> {
+        let Some(transcoder) = &self.transcoder else {
+            return Some(message.payload.clone());
+        };
+        let mut payload = Vec::new();
+        transcoder.transcode(&message.payload, &mut payload).ok()?;
+        Some(payload.into())
+    }
+}
+
 /// Passes everything on to another output, and records the messages that it has sent, with the position of playback as
 /// their time.
 pub struct RecordInputs<O> {
     inner: O,
     intake: Option<Intake>,
     /// By the index of the recorded topic.
-    topics: Vec<Option<Arc<PublishedTopic>>>,
+    topics: Vec<Option<Recorded>>,
     position: Box<dyn Fn() -> Time<Ros> + Send>,
 }
 
@@ -57,16 +80,19 @@ impl<O> RecordInputs<O> {
                 break;
             };
             let index = id.index();
-            let offers = &recorded.offered_qos;
+            let transcoder = Transcoder::for_topic(recorded).and_then(Result::ok);
+            let ros2 = transcoder.as_ref().map(|it| it.ros2_topic(recorded));
+            let as_sent = ros2.as_ref().unwrap_or(recorded);
+            let offers = &as_sent.offered_qos;
             let topic = PublishedTopic {
                 number: FIRST_NUMBER + index,
                 name: name.to_owned(),
-                type_name: recorded.type_name().to_owned(),
-                type_hash: recorded.type_hash.clone(),
+                type_name: as_sent.type_name().to_owned(),
+                type_hash: as_sent.type_hash.clone(),
                 qos: offers.first().copied().unwrap_or_default(),
             };
             let definition = Definition {
-                schema: recorded.schema.clone(),
+                schema: as_sent.schema.clone(),
                 stamp: None,
                 offers: offers.clone(),
                 note: None,
@@ -75,7 +101,10 @@ impl<O> RecordInputs<O> {
             if by_index.len() <= index {
                 by_index.resize(index + 1, None);
             }
-            by_index[index] = Some(Arc::new(topic));
+            by_index[index] = Some(Recorded {
+                topic: Arc::new(topic),
+                transcoder: transcoder.map(Arc::new),
+            });
         }
         Self {
             inner,
@@ -110,15 +139,18 @@ impl<O: Output> Output for RecordInputs<O> {
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         let delivery = self.inner.message(message, occasion);
-        let topic = self.topics.get(message.topic.index()).cloned().flatten();
-        if let (Some(intake), Some(topic), Delivery::Sent) = (&self.intake, topic, delivery) {
+        let recorded = self.topics.get(message.topic.index());
+        let recorded = recorded.and_then(Option::as_ref);
+        if let (Some(intake), Some(recorded), Delivery::Sent) = (&self.intake, recorded, delivery)
+            && let Some(payload) = recorded.payload(message)
+        {
             intake.add(Arrival {
-                topic,
+                topic: Arc::clone(&recorded.topic),
                 position: (self.position)(),
                 publisher: Publisher::unknown(),
                 sequence: Some(message.sequence.into()),
                 source_time: Some(message.publish_time.as_nanos()),
-                payload: message.payload.clone(),
+                payload,
             });
             // As for outputs, the bytes that wait for the disk are limited.
             intake.wait_for_room();

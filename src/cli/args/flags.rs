@@ -35,6 +35,7 @@ Examples:
   play info drive.mcap                    topics, times, QoS profiles
   play find drive.mcap '/imu a.x > 1'     messages whose fields satisfy a condition
   play cut a.mcap --end +10s -o b.mcap    its first ten seconds as a recording of their own
+  play convert ros1.mcap -o ros2.mcap     the messages of ROS 1 as those of ROS 2
   play clock --start 0 --rate 2           a clock without a recording, at double speed";
 
 /// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.

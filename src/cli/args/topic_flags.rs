@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::values::TranscodeArg;
 use crate::time::{Duration, parse_span};
 
 /// Which topics.
@@ -46,6 +47,15 @@ pub struct TopicArgs {
     /// YAML file with QoS profiles by topic, which replace the recorded ones
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub qos_profile_overrides_path: Option<PathBuf>,
+    /// Send ROS 1 messages as ROS 2 messages, by their recorded definitions
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_short_help = true
+    )]
+    pub transcode: TranscodeArg,
     /// Wait until these topics (none named: all) have a subscriber; TOPIC=N: N subscribers
     #[arg(long, value_name = "TOPIC")]
     pub wait_for_subscribers: Vec<String>,

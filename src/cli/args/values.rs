@@ -4,6 +4,7 @@ use clap::ValueEnum;
 
 use crate::player::{Pace, parse_clock_hz};
 use crate::time::{InvalidSpeed, Speed, Unreadable};
+use crate::wire::Ros1Messages;
 
 const A_SIZE: &str = "a size: write bytes, or with a unit (64MiB, 500k, 1G)";
 
@@ -116,6 +117,25 @@ pub enum SharedMemoryArg {
     On,
     /// Never.
     Off,
+}
+
+/// What becomes of ROS 1 messages with `--wire rmw_zenoh`.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum TranscodeArg {
+    /// They are sent as ROS 2 messages.
+    #[default]
+    Auto,
+    /// They are not played.
+    Off,
+}
+
+impl From<TranscodeArg> for Ros1Messages {
+    fn from(transcode: TranscodeArg) -> Self {
+        match transcode {
+            TranscodeArg::Auto => Self::Transcoded,
+            TranscodeArg::Off => Self::LeftOut,
+        }
+    }
 }
 
 /// The order in which messages are sent.

@@ -13,7 +13,7 @@ use crate::time::{Duration, parse_span};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Network")]
 pub struct WireArgs {
-    /// Protocol on the network
+    /// Protocol
     #[arg(long, value_enum, default_value_t)]
     pub wire: Wire,
     /// ROS distribution of the subscribers; auto detects it

@@ -1,4 +1,4 @@
-//! What `play cut` writes.
+//! What `play cut` and `play convert` write.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use super::range::part;
 use super::select::{SelectError, select};
 use crate::bag::{Bag, Selection};
+use crate::cli::args::verbs::convert::ConvertArgs;
 use crate::cli::args::verbs::cut::CutArgs;
-use crate::cut::{Cut, CutError, CutForm, Existing, LatchedState};
+use crate::cut::{Cut, CutError, CutForm, Existing, LatchedState, Payloads};
+use crate::transcode::Transcoder;
 use crate::untrusted::Foreign;
 
 /// A command line of `play cut` that does not fit the recordings.
@@ -19,6 +21,11 @@ pub enum CutPlanError {
     /// Nothing is selected.
     #[error("nothing to cut: {0}")]
     Empty(String),
+    /// No topic is to be converted.
+    #[error(
+        "nothing to convert: no topic has `ros1` messages; hint: play cut writes recordings as they are"
+    )]
+    NoRos1,
     /// The cut would be a part of a recording that is cut.
     #[error(
         "--out {} would be a part of the recording {}; hint: give a name in another folder",
@@ -49,12 +56,7 @@ pub fn cut_plan(args: &CutArgs, bag: &Bag) -> Result<Cut, CutPlanError> {
     if selected.is_empty() {
         return Err(empty("no topic is selected"));
     }
-    if let Some(bag) = args.bags.iter().find(|bag| is_inside(&args.out, bag)) {
-        return Err(CutPlanError::InsideInput {
-            out: args.out.clone(),
-            bag: bag.clone(),
-        });
-    }
+    check_place(&args.out, &args.bags)?;
     Ok(Cut {
         topics: Selection::of(selected, bag),
         latched: if args.no_latched {
@@ -62,18 +64,56 @@ pub fn cut_plan(args: &CutArgs, bag: &Bag) -> Result<Cut, CutPlanError> {
         } else {
             LatchedState::Added
         },
-        form: if args.rosbag2 || args.out.to_string_lossy().ends_with('/') {
-            CutForm::Rosbag2
-        } else {
-            CutForm::File
-        },
-        existing: if args.force {
-            Existing::Replaced
-        } else {
-            Existing::Kept
-        },
+        form: form(&args.out, args.rosbag2),
+        existing: existing(args.force),
         ..Cut::new(bag, range)
     })
+}
+
+/// Everything in a bag, its ROS 1 messages as ROS 2 messages.
+///
+/// # Errors
+/// There are none, or the place is in a directory that is converted.
+pub fn convert_plan(args: &ConvertArgs, bag: &Bag) -> Result<Cut, CutPlanError> {
+    let range = bag.range();
+    let range = range.ok_or_else(|| CutPlanError::Empty("the recording has no messages".into()))?;
+    let mut topics = bag.topics().iter();
+    if !topics.any(|topic| Transcoder::for_topic(topic).is_some()) {
+        return Err(CutPlanError::NoRos1);
+    }
+    check_place(&args.out, &args.bags)?;
+    Ok(Cut {
+        payloads: Payloads::Ros1AsCdr,
+        form: form(&args.out, args.rosbag2),
+        existing: existing(args.force),
+        ..Cut::new(bag, range)
+    })
+}
+
+fn form(out: &Path, is_rosbag2: bool) -> CutForm {
+    if is_rosbag2 || out.to_string_lossy().ends_with('/') {
+        CutForm::Rosbag2
+    } else {
+        CutForm::File
+    }
+}
+
+fn existing(is_forced: bool) -> Existing {
+    if is_forced {
+        Existing::Replaced
+    } else {
+        Existing::Kept
+    }
+}
+
+fn check_place(out: &Path, bags: &[PathBuf]) -> Result<(), CutPlanError> {
+    match bags.iter().find(|bag| is_inside(out, bag)) {
+        None => Ok(()),
+        Some(bag) => Err(CutPlanError::InsideInput {
+            out: out.to_owned(),
+            bag: bag.clone(),
+        }),
+    }
 }
 
 /// Whether a file or directory is, or would be, in the directory of a recording, or is that directory.

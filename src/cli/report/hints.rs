@@ -112,6 +112,10 @@ impl Hints {
                 "play without {} to replay the recorded one",
                 self.clock_flags()
             ),
+            SkipReason::Encoding(encoding) if encoding == "ros1" => {
+                "without --transcode off they are sent as ROS 2 messages".into()
+            }
+            SkipReason::NoRos2Form(_) => "--wire zenoh plays them as recorded".into(),
             SkipReason::Encoding(_) => "--wire zenoh plays any encoding".into(),
             SkipReason::Type(_) => "--wire zenoh plays messages of any type".into(),
         };

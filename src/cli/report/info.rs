@@ -10,6 +10,7 @@ use crate::bag::{Bag, FileSummary, Hole, IndexOrigin, Outline, Topic, TopicOutli
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
 use crate::time::TimeRange;
+use crate::transcode::Transcoder;
 use crate::untrusted::FileName;
 
 /// The number of parts of a density.
@@ -62,6 +63,10 @@ pub(crate) struct TopicInfo {
     #[serde(rename = "type")]
     pub(crate) type_name: String,
     pub(crate) encoding: String,
+    /// The type that ROS 2 nodes receive, if the messages are transcoded for them.
+    pub(crate) ros2_type: Option<String>,
+    /// Why they cannot be transcoded, if that is needed.
+    pub(crate) not_transcoded: Option<String>,
     pub(crate) message_count: Option<u64>,
     /// By the median time between messages; the mean over the recording if the median is not known.
     pub(crate) hz: Option<f64>,
@@ -178,10 +183,17 @@ fn file_info(file: &FileSummary) -> FileInfo {
 fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) -> TopicInfo {
     let mut qos: Vec<String> = topic.offered_qos.iter().map(Qos::to_string).collect();
     qos.dedup();
+    let (ros2_type, not_transcoded) = match Transcoder::for_topic(topic) {
+        None => (None, None),
+        Some(Ok(transcoder)) => (Some(transcoder.definition().type_name.clone()), None),
+        Some(Err(refused)) => (None, Some(refused.to_string())),
+    };
     TopicInfo {
         name: topic.name.clone(),
         type_name: topic.type_name().to_owned(),
         encoding: topic.encoding.clone(),
+        ros2_type,
+        not_transcoded,
         message_count: topic.message_count,
         hz: mean_hz(topic.message_count, range),
         bytes: outline.bytes,

@@ -16,6 +16,8 @@ use crate::untrusted::Foreign;
 const MOST_FILES: usize = 8;
 /// More marks than these are not listed.
 const MOST_MARKS: usize = 100;
+/// More topics that cannot be transcoded are not listed.
+const MOST_REFUSED: usize = 8;
 /// Longer names are shortened when shown.
 const LONGEST: usize = 200;
 
@@ -57,6 +59,7 @@ impl Info {
         if let Some(check) = &self.check {
             page.push_str(&check.page());
         }
+        transcode_lines(&mut page, &self.topics);
         if !self.topics.is_empty() {
             page.push('\n');
             table(&mut page, &self.topics);
@@ -80,6 +83,26 @@ fn mark_lines(page: &mut String, marks: &[MarkInfo], start_ns: Option<i64>) {
         let _ = writeln!(page, "{}", line.trim_end());
     }
     if let Some(more @ 1..) = marks.len().checked_sub(MOST_MARKS) {
+        let _ = writeln!(page, "          and {} more", count(more as u64));
+    }
+}
+
+/// Which topics ROS 2 nodes receive in another form than the recorded one, and which not at all.
+fn transcode_lines(page: &mut String, topics: &[TopicInfo]) {
+    let transcoded = topics.iter().filter(|topic| topic.ros2_type.is_some());
+    let transcoded = transcoded.count() as u64;
+    if transcoded > 0 {
+        let topics = plural(transcoded, "topic");
+        let _ = writeln!(page, "transcode {topics}, from ros1 to cdr for ROS 2 nodes");
+    }
+    let refused: Vec<(&String, &String)> = topics
+        .iter()
+        .filter_map(|topic| Some((&topic.name, topic.not_transcoded.as_ref()?)))
+        .collect();
+    for (name, reason) in refused.iter().take(MOST_REFUSED) {
+        let _ = writeln!(page, "transcode not {}: {reason}", printable(name));
+    }
+    if let Some(more @ 1..) = refused.len().checked_sub(MOST_REFUSED) {
         let _ = writeln!(page, "          and {} more", count(more as u64));
     }
 }

@@ -4,7 +4,7 @@ use crate::bag::Schema;
 use crate::decode::non_ros::protobuf::layout::ProtobufLayout;
 use crate::decode::non_ros::protobuf::stamp::StampPlace;
 use crate::ros::message_definition::{
-    Array, BaseType, Definitions, Dialect, Field, Primitive, read_message,
+    Array, BaseType, Definitions, Dialect, Field, Primitive, Ros1Stamp, read_message,
 };
 use crate::time::{Duration, Ros, Time};
 
@@ -16,9 +16,9 @@ const NANOS_PER_SEC: i64 = 1_000_000_000;
 
 /// Says of a message type that its messages have a stamp, and where.
 ///
-/// A message of ROS 2 has to begin with it: with a `std_msgs/Header`, or with a `builtin_interfaces/Time` named
-/// `stamp`. In protobuf it is the `google.protobuf.Timestamp` named `timestamp` or `stamp` of the message, or else of a
-/// message named `header` in it.
+/// A message of ROS has to begin with it: with a `std_msgs/Header`, or with a time (`builtin_interfaces/Time`, in ROS 1
+/// `time`) named `stamp`. In protobuf it is the `google.protobuf.Timestamp` named `timestamp` or `stamp` of the
+/// message, or else of a message named `header` in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HeaderStamp(Place);
 
@@ -26,17 +26,25 @@ pub struct HeaderStamp(Place);
 enum Place {
     /// After the encapsulation header of CDR.
     Begin,
+    /// In ROS 1, after so many bytes: after the sequence number of a header, or first of all.
+    Ros1 {
+        after: usize,
+    },
     Protobuf(StampPlace),
 }
 
 impl HeaderStamp {
     /// `None` if the messages of this type have no stamp there, or if its definition cannot be read. Only definitions
-    /// of ROS 2 (`ros2msg`) and of protobuf are read.
+    /// of ROS (`ros2msg`, `ros1msg`) and of protobuf are read.
     pub fn of(schema: &Schema) -> Option<Self> {
         match schema.encoding.as_str() {
             "ros2msg" => {
                 let definitions = read_message(Dialect::Ros2, &schema.name, &schema.data).ok()?;
                 begins_with_stamp(&definitions).then_some(Self(Place::Begin))
+            }
+            "ros1msg" => {
+                let definitions = read_message(Dialect::Ros1, &schema.name, &schema.data).ok()?;
+                ros1_stamp(&definitions).map(|after| Self(Place::Ros1 { after }))
             }
             "protobuf" => {
                 let layout = ProtobufLayout::new(&schema.data, &schema.name).ok()?;
@@ -46,13 +54,21 @@ impl HeaderStamp {
         }
     }
 
-    /// The stamp of a message: in CDR, of either byte order, or in protobuf. `None` if the payload is too short or is
-    /// not of that form, if it has no stamp, or if its nanoseconds are a second or more.
+    /// The stamp of a message: in CDR, of either byte order, in ROS 1's form or in protobuf. `None` if the payload is
+    /// too short or is not of that form, if it has no stamp, or if its nanoseconds are a second or more.
     pub fn read(self, payload: &[u8]) -> Option<Time<Ros>> {
         match self.0 {
             Place::Begin => {
                 let (sec, nanosec) = first_stamp(payload)?;
                 time(sec.into(), nanosec)
+            }
+            Place::Ros1 { after } => {
+                let (sec, rest) = payload.get(after..)?.split_first_chunk::<4>()?;
+                let (nanosec, _) = rest.split_first_chunk::<4>()?;
+                time(
+                    u32::from_le_bytes(*sec).into(),
+                    u32::from_le_bytes(*nanosec),
+                )
             }
             Place::Protobuf(place) => {
                 let (seconds, nanos) = place.read(payload)?;
@@ -93,6 +109,26 @@ fn begins_with_stamp(definitions: &Definitions) -> bool {
     match message_of(field) {
         Some(HEADER) => first(HEADER).is_some_and(|field| is_stamp(field, definitions)),
         _ => is_stamp(field, definitions),
+    }
+}
+
+/// How many bytes come before the stamp with which the messages of a ROS 1 definition begin.
+fn ros1_stamp(definitions: &Definitions) -> Option<usize> {
+    let is_stamp = |field: &Field| {
+        let is_time = field.base == BaseType::Stamp(Ros1Stamp::Time);
+        field.name == STAMP && is_time && field.array == Array::One
+    };
+    let first = definitions.types.get(&definitions.root)?.first()?;
+    if message_of(first) != Some(HEADER) {
+        return is_stamp(first).then_some(0);
+    }
+    match definitions.types.get(HEADER)?.as_slice() {
+        [seq, stamp, ..]
+            if seq.base == BaseType::Primitive(Primitive::U32) && seq.array == Array::One =>
+        {
+            is_stamp(stamp).then_some(4)
+        }
+        _ => None,
     }
 }
 
@@ -160,6 +196,29 @@ mod tests {
             ..schema("ros2msg", "")
         };
         assert_eq!(HeaderStamp::of(&other), None);
+    }
+
+    #[test]
+    fn the_stamp_of_ros1_comes_after_the_sequence_number() {
+        let of = |fields: &str| {
+            let text = format!(
+                "{fields}\n{RULE}\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
+            );
+            HeaderStamp::of(&Schema {
+                name: "a/B".to_owned(),
+                encoding: "ros1msg".to_owned(),
+                data: text.into(),
+            })
+        };
+        let payload = [9, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 1];
+        let header = of("Header header\nint8 x").unwrap();
+        assert_eq!(header.read(&payload), Some(Time::from_nanos(2_000_000_005)));
+        assert_eq!(header.read(&payload[..11]), None);
+        let bare = of("time stamp").unwrap();
+        assert_eq!(bare.read(&payload), Some(Time::from_nanos(9_000_000_002)));
+        for fields in ["int8 x\nHeader header", "time[1] stamp", "time at", ""] {
+            assert_eq!(of(fields), None, "{fields}");
+        }
     }
 
     #[test]

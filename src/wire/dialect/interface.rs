@@ -4,13 +4,15 @@
 //! values, because the functions of [`MessageForm`] are called for every message: no allocation, no call through a
 //! table.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::bag::TopicId;
 use crate::ros::{Durability, History, Qos, Reliability};
+use crate::transcode::{TranscodeError, Transcoder};
 use crate::wire::dialect::check_cdr::{CdrError, check_cdr};
 use crate::wire::options::Skipped;
 use crate::wire::rmw_zenoh::attachment::{LENGTH, attachment};
@@ -73,17 +75,38 @@ pub(crate) enum MessageForm {
     Plain,
 }
 
+/// The transcoders of topics, by the recorded topic. Without one a payload is sent as it is recorded.
+pub(crate) type Transcoders = HashMap<TopicId, Arc<Transcoder>>;
+
+/// Why subscribers could not read a message.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) enum Unreadable {
+    Cdr(#[from] CdrError),
+    Ros1(#[from] TranscodeError),
+}
+
 /// An attachment of any dialect that has one.
 pub(crate) type Attachment = [u8; LENGTH];
 
 impl MessageForm {
-    /// The payload to put for a recorded one; an error if subscribers could not read it.
-    pub(crate) fn payload(self, recorded: &Bytes) -> Result<Cow<'_, Bytes>, CdrError> {
+    /// The payload to put for a recorded one, which the transcoder makes if there is one; an error if subscribers
+    /// could not read it.
+    pub(crate) fn payload(
+        self,
+        recorded: &Bytes,
+        transcoder: Option<&Transcoder>,
+    ) -> Result<Bytes, Unreadable> {
+        if let Some(transcoder) = transcoder {
+            let mut payload = Vec::new();
+            transcoder.transcode(recorded, &mut payload)?;
+            return Ok(payload.into());
+        }
         match self {
             Self::RmwZenoh(_) => check_cdr(recorded)?,
             Self::Plain => {}
         }
-        Ok(Cow::Borrowed(recorded))
+        Ok(recorded.clone())
     }
 
     /// The attachment of one put, from its sequence number and its time.
@@ -102,6 +125,8 @@ pub(crate) struct Plan {
     /// The topic of the clock, if one is served.
     pub(crate) clock: Option<TopicSpec>,
     pub(crate) skipped: Vec<Skipped>,
+    /// How payloads of recorded topics become those that are sent; others are sent as they are.
+    pub(crate) transcoders: Transcoders,
     /// The same topics, clock included, as subscribers have to name them.
     pub(crate) ours: Vec<Ours>,
 }

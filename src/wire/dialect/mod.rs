@@ -8,3 +8,4 @@ pub(super) mod names;
 pub(super) mod own_clock;
 pub(super) mod plain;
 pub(super) mod plan;
+pub(super) mod ros1_topics;

@@ -3,7 +3,7 @@
 //! The key is the topic's name without its first slash. There are no liveliness tokens, no attachments and no types,
 //! so a subscriber is known only by the route that zenoh reports. The clock, if served, is CDR on the key `clock`.
 
-use super::interface::{Latched, MessageForm, Plan, TopicSpec};
+use super::interface::{Latched, MessageForm, Plan, TopicSpec, Transcoders};
 use super::plan::{CLOCK, OwnClock, clock_qos, group};
 use crate::bag::TopicId;
 use crate::ros::Qos;
@@ -23,6 +23,7 @@ pub(crate) fn plan(played: &[Played], clock: OwnClock, events: &Events) -> Resul
         topics: topics.collect(),
         clock: (clock == OwnClock::Served).then(self::clock),
         skipped,
+        transcoders: Transcoders::new(),
         ours: Vec::new(),
     })
 }

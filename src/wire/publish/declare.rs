@@ -11,10 +11,10 @@ use super::monitor::TopicCounts;
 use super::publisher::{PutRules, TopicPublisher};
 use super::shared_memory::SharedMemory;
 use super::stalls::Stalls;
-use super::wire_output::{PublishedTopic, WireOutput};
+use super::wire_output::{PublishedTopic, Route, WireOutput};
 use crate::wire::clock::needs::ClockNeeds;
 use crate::wire::clock::served::ServedClock;
-use crate::wire::dialect::interface::{Nodes, TopicSpec};
+use crate::wire::dialect::interface::{Nodes, TopicSpec, Transcoders};
 use crate::wire::error::WireError;
 use crate::wire::net::connection::Connection;
 use crate::wire::options::{ClockOptions, SendOrder};
@@ -25,11 +25,11 @@ pub(crate) fn waits(topic: &TopicSpec, is_in_line: bool) -> bool {
     is_in_line || topic.reliability == Reliability::Reliable
 }
 
-/// Declares an output for `topics`, and for `clock` if it is served. A clock in line with messages waits for room
-/// as they do, if any of them does.
+/// Declares an output for `topics`, whose recorded payloads may have `transcoders`, and for `clock` if it is served. A
+/// clock in line with messages waits for room as they do, if any of them does.
 pub(crate) fn declare(
     connection: &Connection,
-    topics: &[TopicSpec],
+    (topics, transcoders): (&[TopicSpec], &Transcoders),
     clock: Option<(&TopicSpec, ClockOptions)>,
     (nodes, served): (Nodes, impl FnOnce(ClockNeeds) -> ServedClock),
     shared_memory: Option<&SharedMemory>,
@@ -87,9 +87,12 @@ pub(crate) fn declare(
         });
         for id in &topic.ids {
             if output.routes.len() <= id.index() {
-                output.routes.resize(id.index() + 1, None);
+                output.routes.resize_with(id.index() + 1, || None);
             }
-            output.routes[id.index()] = Some(index);
+            output.routes[id.index()] = Some(Route {
+                publisher: index,
+                transcoder: transcoders.get(id).cloned(),
+            });
         }
     }
     output.stalls.watch(waiting);

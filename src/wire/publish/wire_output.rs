@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
 use crate::time::{Duration, Ros, Segment, Time};
+use crate::transcode::Transcoder;
 
 use super::bulk::{BulkLane, BulkMessage, LARGE};
 use super::monitor::{Monitor, TopicCounts};
@@ -30,12 +31,21 @@ pub(crate) struct PublishedTopic {
     pub(crate) is_bulk: bool,
 }
 
+/// What becomes of the messages of a recorded topic.
+#[derive(Debug)]
+pub(crate) struct Route {
+    /// The index of its publisher.
+    pub(crate) publisher: usize,
+    /// Makes the payload that is sent; `None`: it is sent as recorded.
+    pub(crate) transcoder: Option<Arc<Transcoder>>,
+}
+
 /// Publishes messages. Dropping it takes the topics off the ROS graph, then ends the publishers; the session
 /// stays open.
 pub struct WireOutput {
     pub(crate) topics: Vec<PublishedTopic>,
-    /// The index in `topics` of each recorded topic, by its own index.
-    pub(crate) routes: Vec<Option<usize>>,
+    /// The route of each recorded topic, by its index.
+    pub(crate) routes: Vec<Option<Route>>,
     pub(crate) clock: ServedClock,
     /// The generation of the segment, once there is one.
     pub(crate) generation: Option<u64>,
@@ -83,12 +93,13 @@ impl Output for WireOutput {
     }
 
     fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
-        let route = self.routes.get(message.topic.index()).copied().flatten();
-        let Some(index) = route else {
+        let route = self.routes.get(message.topic.index());
+        let Some(route) = route.and_then(Option::as_ref) else {
             return Delivery::Dropped;
         };
-        let topic = &mut self.topics[index];
-        let payload = match topic.publisher.form().payload(&message.payload) {
+        let topic = &mut self.topics[route.publisher];
+        let form = topic.publisher.form();
+        let payload = match form.payload(&message.payload, route.transcoder.as_deref()) {
             Ok(payload) => payload,
             Err(error) => {
                 topic.counts.dropped.fetch_add(1, Ordering::Relaxed);
@@ -101,7 +112,6 @@ impl Output for WireOutput {
                 return Delivery::Dropped;
             }
         };
-        let payload = payload.into_owned();
         let bytes = payload.len();
         let publisher = &mut topic.publisher;
         let stamped = match self.source_stamps {

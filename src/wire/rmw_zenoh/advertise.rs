@@ -6,6 +6,7 @@ use crate::ros::{Qos, dds_type};
 use super::graph::Graph;
 use super::type_hash::{HashForm, resolve};
 use crate::wire::dialect::plan::{OwnClock, group};
+use crate::wire::dialect::ros1_topics::Ros1Topics;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
 use crate::wire::options::{Played, SkipReason, Skipped};
@@ -20,15 +21,15 @@ pub(crate) struct Planned {
     pub(crate) qos: Qos,
 }
 
-/// Plans CDR topics that have a type and a name that is valid as a key.
+/// Plans CDR topics that have a type and a name that is valid as a key, and ROS 1 topics in their ROS 2 form.
 pub(crate) fn plan(
-    played: &[Played],
+    topics: &Ros1Topics,
     clock: OwnClock,
     form: HashForm,
     graph: &Graph,
     events: &Events,
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
-    let (groups, skipped) = group(played, clock, ros_type_of)?;
+    let (groups, skipped) = group(&topics.played, clock, |one| ros_type_of(one, topics))?;
     let planned = groups.into_iter().map(|group| {
         let topic = &group.first.topic;
         let resolved = resolve(form, graph, &group.name, &group.type_name, topic);
@@ -46,7 +47,10 @@ pub(crate) fn plan(
     Ok((planned.collect(), skipped))
 }
 
-fn ros_type_of(one: &Played) -> Result<String, SkipReason> {
+fn ros_type_of(one: &Played, topics: &Ros1Topics) -> Result<String, SkipReason> {
+    if let Some(refused) = topics.refused.get(&one.id) {
+        return Err(SkipReason::NoRos2Form(refused.to_string()));
+    }
     let encoding = &one.topic.encoding;
     if encoding != "cdr" {
         return Err(SkipReason::Encoding(encoding.clone()));
@@ -62,6 +66,7 @@ mod tests {
     use super::*;
     use crate::bag::{Schema, Topic};
     use crate::ros::{Durability, History, Reliability};
+    use crate::wire::options::Ros1Messages;
 
     fn played(id: u32, name: &str, ros_type: Option<&str>, encoding: &str) -> Played {
         Played {
@@ -89,8 +94,10 @@ mod tests {
         let count = Arc::clone(&events_sent);
         let events = Events::new(move |_| *count.lock().unwrap() += 1);
         let graph = Graph::new("me".to_owned(), "/me".to_owned());
-        let (planned, skipped) =
-            super::plan(played, OwnClock::Served, HashForm::Rihs01, &graph, &events).unwrap();
+        let topics = Ros1Topics::of(played, Ros1Messages::Transcoded);
+        let form = HashForm::Rihs01;
+        let planned = super::plan(&topics, OwnClock::Served, form, &graph, &events);
+        let (planned, skipped) = planned.unwrap();
         let events_sent = *events_sent.lock().unwrap();
         (planned, skipped, events_sent)
     }
@@ -146,6 +153,39 @@ mod tests {
             "as many as there are"
         );
         assert_eq!(events_sent, 1, "the mixed profiles");
+    }
+
+    fn ros1(id: u32, name: &str, ros_type: &str, text: &'static str) -> Played {
+        let mut one = played(id, name, Some(ros_type), "ros1");
+        if let Some(schema) = &mut one.topic.schema {
+            schema.encoding = "ros1msg".to_owned();
+            schema.data = text.into();
+        }
+        one
+    }
+
+    #[test]
+    fn ros1_topics_have_the_type_and_hash_of_ros2() {
+        let recorded = [
+            ros1(0, "chatter", "std_msgs/String", "string data\n"),
+            played(1, "/chatter", Some("std_msgs/msg/String"), "cdr"),
+            ros1(2, "/odd", "p/Odd", "q/Missing x\n"),
+        ];
+        let (planned, skipped, events_sent) = plan(&recorded);
+        let [one] = &planned[..] else {
+            panic!("{planned:?}")
+        };
+        let string = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+        assert_eq!(
+            (&*one.name, &*one.dds_type, &*one.hash, events_sent),
+            ("/chatter", "std_msgs::msg::dds_::String_", string, 0)
+        );
+        assert_eq!(one.ids, [TopicId(0), TopicId(1)], "one publisher");
+        let why = "q/msg/Missing is referred to but not defined in the schema";
+        assert_eq!(skipped[0].reason, SkipReason::NoRos2Form(why.to_owned()));
+        let off = Ros1Topics::of(&recorded, Ros1Messages::LeftOut);
+        assert!(off.transcoders.is_empty() && off.refused.is_empty());
+        assert_eq!(off.played[0].topic.encoding, "ros1");
     }
 
     #[test]

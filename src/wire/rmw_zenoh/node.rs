@@ -23,9 +23,10 @@ use super::watch::settle::settle;
 use super::watch::tokens::{Changes, watch_tokens};
 use crate::wire::dialect::interface::{Latched, MessageForm, Plan, SubscriptionSpec, TopicSpec};
 use crate::wire::dialect::plan::{CLOCK, OwnClock, clock_qos};
+use crate::wire::dialect::ros1_topics::Ros1Topics;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::options::{Distro, Played, WireOptions};
+use crate::wire::options::{Distro, Played, Ros1Messages, WireOptions};
 
 const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
 const CLOCK_HASH: &str = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
@@ -199,6 +200,7 @@ pub(crate) struct Node {
     pub(crate) endpoints: Endpoints,
     distro: Distro,
     any_type_hash: bool,
+    ros1: Ros1Messages,
     announced: Mutex<Option<LivelinessToken>>,
     tokens: Option<Subscriber<()>>,
     /// The same tokens, as the session for blocking puts receives them, once it puts.
@@ -237,6 +239,7 @@ impl Node {
             events: events.clone(),
             distro: options.distro,
             any_type_hash: options.any_type_hash,
+            ros1: options.ros1,
             announced: Mutex::default(),
             tokens: Some(tokens),
             at_blocking_puts: Mutex::default(),
@@ -309,7 +312,9 @@ impl Node {
     /// What to declare for recorded topics, and for the clock if one is served.
     pub(crate) fn plan(&self, played: &[Played], clock: OwnClock) -> Result<Plan, WireError> {
         let form = self.hash_form();
-        let (planned, skipped) = advertise::plan(played, clock, form, &self.graph, &self.events)?;
+        let recorded = Ros1Topics::of(played, self.ros1);
+        let planned = advertise::plan(&recorded, clock, form, &self.graph, &self.events);
+        let (planned, skipped) = planned?;
         let (topics, mut ours): (Vec<_>, Vec<_>) = planned
             .into_iter()
             .map(|one| self.endpoints.publisher(form, one))
@@ -323,6 +328,7 @@ impl Node {
             topics,
             clock,
             skipped,
+            transcoders: recorded.transcoders,
             ours,
         })
     }

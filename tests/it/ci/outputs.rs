@@ -22,11 +22,12 @@ use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait as _;
 
-use crate::support::mcaps::incompressible;
+use crate::support::mcaps::{bag, incompressible};
 use crate::support::network::{
     Events, message, open, options, peer, played, router, wait_for_direct_link,
 };
 use crate::support::patience::{PATIENCE, until};
+use crate::support::ros1::{ChannelSpec, cdr_string, ros1_file, string};
 
 const STAMPED: &str = "std_msgs/Header header\nint32 x\n\
     ================================================================================\n\
@@ -240,11 +241,27 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         offered_qos: vec![qos],
         ..played.topic
     };
-    let inputs = [PlayedTopic {
-        id: TopicId(1),
-        recorded: &recorded,
-        name: "/played",
-    }];
+    let ros1 = ros1_file(
+        &[ChannelSpec::ros1(
+            "/old",
+            "std_msgs/String",
+            "string data\n",
+        )],
+        &[(0, 1, &string("x"))],
+    );
+    let ros1 = bag(&ros1);
+    let inputs = [
+        PlayedTopic {
+            id: TopicId(1),
+            recorded: &recorded,
+            name: "/played",
+        },
+        PlayedTopic {
+            id: TopicId(2),
+            recorded: &ros1.topics()[0],
+            name: "/old",
+        },
+    ];
     let mut both_ways = RecordInputs::new(Null, outputs.input_recorder(), inputs, place);
     let mut taken = Vec::new();
     for n in 1..4 {
@@ -253,12 +270,14 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         position.store(at, Ordering::SeqCst);
         let input = message(1, stamped_payload(n, n));
         both_ways.message(&input, Occasion::Due);
+        both_ways.message(&message(2, string("x").into()), Occasion::Due);
         // This topic is not among the played topics.
         both_ways.message(&message(7, stamped_payload(n, n)), Occasion::Due);
         put(&mut output, 0, stamped_payload(n, 10 * n));
         seen.recv_timeout(PATIENCE).unwrap();
         taken.push(("/played", at, input.payload));
         taken.push(("/odom", at, stamped_payload(n, 10 * n)));
+        taken.push(("/old", at, cdr_string("x").into()));
     }
     let OutputsEnd {
         topics,
@@ -268,7 +287,7 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
     } = outputs.finish();
     assert_eq!(topics.len(), 1, "an input is no output");
     let (of_outputs, with_inputs) = (of_outputs.unwrap(), with_inputs.unwrap());
-    assert_eq!((of_outputs.messages, with_inputs.messages), (3, 6));
+    assert_eq!((of_outputs.messages, with_inputs.messages), (3, 9));
     assert!(with_inputs.error.is_none() && with_inputs.notes.is_empty());
     let read = |file: &Path| {
         let bag = Bag::open(&[file]).unwrap();
@@ -294,6 +313,11 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
     let found = bag.topics().iter().find(|it| it.name == "/played").unwrap();
     assert_eq!(found.offered_qos, [qos]);
     assert_eq!(found.schema, recorded.schema);
+    let old = bag.topics().iter().find(|it| it.name == "/old").unwrap();
+    assert_eq!(
+        (old.type_name(), &*old.encoding),
+        ("std_msgs/msg/String", "cdr")
+    );
     expected.retain(|(name, ..)| name == "/odom");
     assert_eq!(read(&alone).1, expected);
 }

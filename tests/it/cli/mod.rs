@@ -8,6 +8,7 @@ use assert_cmd::Command;
 use crate::support::patience::PATIENCE;
 
 pub(crate) mod clock_server;
+pub(crate) mod convert;
 pub(crate) mod cut;
 pub(crate) mod find;
 pub(crate) mod flags;

@@ -9,6 +9,7 @@ use bagplay::time::{Time, TimeRange};
 
 use crate::support::mcaps::at;
 
+mod convert;
 mod damaged;
 mod format;
 mod latched;

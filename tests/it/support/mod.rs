@@ -14,6 +14,7 @@ pub(crate) mod mcaps;
 #[cfg(feature = "wire")]
 pub(crate) mod network;
 pub(crate) mod patience;
+pub(crate) mod ros1;
 #[cfg(feature = "ci")]
 pub(crate) mod typed;
 

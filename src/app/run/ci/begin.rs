@@ -17,6 +17,7 @@ use bagplay::cli::{Exit, Plan, PlayArgs};
 use bagplay::decode::HeaderStamp;
 use bagplay::player::Pace;
 use bagplay::time::{Ros, Speed, Time};
+use bagplay::transcode::Transcoder;
 use bagplay::wire::{Session, WireOptions};
 
 use super::held::System;
@@ -36,6 +37,7 @@ pub(super) fn wire_options(
     options: WireOptions,
 ) -> WireOptions {
     let options = WireOptions {
+        ros1: args.topics.transcode.into(),
         source_stamps: args.ci.source_stamp.into(),
         sends_at_once: args.ci.lockstep,
         ..options
@@ -55,6 +57,8 @@ pub(super) fn receive(
     desk: &Desk,
     recording: PathBuf,
 ) -> Result<Outputs, Failure> {
+    let recorded: Vec<_> = bag.topics().iter().map(Transcoder::ros2_form).collect();
+    let recorded = recorded.iter().map(AsRef::as_ref);
     let options = OutputOptions {
         topics: args.ci.received(),
         record_with_inputs: args
@@ -62,7 +66,7 @@ pub(super) fn receive(
             .record_inputs
             .then(|| RecorderOptions::new(recording.with_file_name(WITH_INPUTS))),
         record: Some(RecorderOptions::new(recording)),
-        definitions: Definitions::new(bag.topics(), AmentIndex::of_environment()),
+        definitions: Definitions::new(recorded, AmentIndex::of_environment()),
         // Processes that ran before may have published before. They join the router of this run later, so they look
         // new.
         are_publishers_new: !args.ci.command.is_empty()

@@ -1,21 +1,10 @@
 //! `play cut BAG… -o OUT`: a part of recordings as a recording of its own.
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+use bagplay::cli::{CutArgs, Exit, OutputArgs, cut_plan};
 
-use bagplay::bag::{Bag, LookUp, MessageOrder, Note};
-use bagplay::cli::{CutArgs, CutReport, Exit, Findings, Format, OutputArgs, cut_hint, cut_plan};
-use bagplay::cut::{CutError, CutOutcome, CutProgress};
-use bagplay::untrusted::Foreign;
-
+use super::write::{Asked, open, write};
 use crate::app::failure::{Failure, OrExit};
-use crate::app::headless::slow_work::SlowWork;
-use crate::app::log::{LogTarget, stdout};
-use crate::app::run::open_bag;
-use crate::app::supervise::join::receive_signals;
-
-/// The progress bar.
-const BAR: &str = "{wide_msg} [{bar:20}] {bytes} / {total_bytes}";
+use crate::app::log::LogTarget;
 
 /// Opens the recordings, writes the cut and prints what it has.
 pub(crate) fn run(
@@ -23,75 +12,12 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
-    let bag = open_bag::open(&args.bags, MessageOrder::Received, log_target)?;
-    if bag.range().is_none() {
-        open_bag::warn(&bag);
-        let error = anyhow::anyhow!("nothing to cut: the recording has no messages");
-        return Err(Failure::new(Exit::Recording, error));
-    }
+    let bag = open(&args.bags, "cut", log_target)?;
     let cut = cut_plan(args, &bag).or_exit(Exit::Usage)?;
-    // Before this, a signal ends the process at once, because there is nothing to clean up.
-    let signals = receive_signals()?;
-    let mut asked = None;
-    let work = SlowWork::begin(log_target, BAR);
-    let out = args.out.components().collect::<PathBuf>();
-    let outcome = cut.write(&bag, &out, &mut |CutProgress { done, of, look_up }| {
-        let what = || match look_up {
-            Some(LookUp { done, of }) => {
-                format!("looking for latched messages: {done} of {of} chunks")
-            }
-            None => format!("writing {}", Foreign::path(&out)),
-        };
-        work.show(done, of, what, what);
-        asked = asked.or_else(|| signals.try_recv().ok());
-        match asked {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
-    });
-    drop(work);
-    let written = match outcome {
-        Ok(CutOutcome::Written(written)) => written,
-        Ok(CutOutcome::Cancelled) => {
-            tracing::warn!("ended by a signal: nothing is written");
-            return Ok(asked.unwrap_or(Exit::Interrupted));
-        }
-        Err(error) => return Err(failure(error, &bag)),
+    let asked = Asked {
+        out: &args.out,
+        is_strict: args.strict,
+        output,
     };
-    let report = CutReport::new(&bag, &written);
-    match output.format {
-        Format::Text => stdout::page(&report.page())?,
-        Format::Json => stdout::json(&report)?,
-    }
-    let is_other_count = |note: &Note| matches!(note, Note::Counts { .. });
-    let is_short = !report.is_sound() || bag.notes().iter().any(is_other_count);
-    if args.strict && is_short {
-        let error = anyhow::anyhow!("the recording is damaged (--strict)");
-        return Err(Failure::new(Exit::Recording, error));
-    }
-    Ok(Exit::Done)
-}
-
-/// Reports the damage that was found, and gives the error its exit code.
-fn failure(error: CutError, bag: &Bag) -> Failure {
-    let damage = match &error {
-        CutError::Empty { damage, .. } => damage,
-        _ => bag.damage(),
-    };
-    for finding in Findings::of(damage).list() {
-        tracing::warn!("{finding}");
-    }
-    let exit = match &error {
-        CutError::Write { .. } => Exit::Failed,
-        CutError::Empty { damage, .. } if !damage.is_empty() => Exit::Recording,
-        CutError::TooMany { .. } => Exit::Recording,
-        _ => Exit::Usage,
-    };
-    let hint = cut_hint(&error);
-    let error = anyhow::Error::new(error);
-    let error = match hint {
-        Some(hint) => anyhow::anyhow!("{error}; hint: {hint}"),
-        None => error,
-    };
-    Failure::new(exit, error)
+    write(&cut, &bag, &asked, log_target)
 }

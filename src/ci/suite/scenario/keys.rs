@@ -306,6 +306,7 @@ pub const FLAG_KEYS: &[Key] = &[
         "Log time for which the clock goes on after the last message",
     ),
     key("topics", Shape::List, "The topics that are played"),
+    key("transcode", Shape::Value, "As the flag"),
     key(
         "wait-for-nodes",
         Shape::List,

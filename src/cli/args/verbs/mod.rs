@@ -2,6 +2,7 @@
 
 pub(in crate::cli) mod attach;
 pub(in crate::cli) mod clock_server;
+pub(in crate::cli) mod convert;
 pub(in crate::cli) mod ctl;
 pub(in crate::cli) mod cut;
 pub(in crate::cli) mod find;

@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use super::attach::AttachArgs;
 use super::clock_server::ClockServerArgs;
+use super::convert::ConvertArgs;
 use super::ctl::CtlArgs;
 use super::cut::CutArgs;
 use super::find::FindArgs;
@@ -17,6 +18,8 @@ pub enum Verb {
     Info(InfoArgs),
     /// Write a part of recordings as a recording of its own
     Cut(CutArgs),
+    /// Write recordings of ROS 1 as a recording of ROS 2
+    Convert(ConvertArgs),
     /// Find messages by conditions on their fields
     Find(FindArgs),
     /// Serve a clock without a recording

@@ -6,19 +6,17 @@ use std::ops::{ControlFlow, Range};
 
 use mcap::records::ChunkHeader;
 
-use super::definitions::Definitions;
-use super::error::CutError;
-use super::options::{Cut, LatchedState};
 use super::order::in_order;
-use super::outcome::{CutProgress, TopicShare};
 use super::sealed_run::SealedRun;
-use super::target::Target;
-use super::write::chunk::Indexes;
-use super::write::compression::Compression;
-use super::write::file::{CutFile, Mark};
-use crate::bag::{
-    Bag, Damage, DamageKind, LastOpened, OpenedChunk, SealedChunk, Stored, StoredChunk, TopicId,
-};
+use crate::bag::{Bag, Damage, DamageKind, OpenedChunk, SealedChunk, Stored, StoredChunk, TopicId};
+use crate::cut::definitions::Definitions;
+use crate::cut::error::CutError;
+use crate::cut::options::{Cut, LatchedState};
+use crate::cut::outcome::{CutProgress, TopicShare};
+use crate::cut::target::Target;
+use crate::cut::translation::Translation;
+use crate::cut::write::chunk::Indexes;
+use crate::cut::write::file::{CutFile, Mark};
 use crate::time::TimeRange;
 
 /// While a chunk is copied, progress is reported after so many bytes: 16 MiB.
@@ -32,18 +30,21 @@ pub(crate) enum Stop {
 
 /// A cut while it is written.
 pub(crate) struct Copy<'a> {
-    cut: &'a Cut,
-    stored: Stored,
-    definitions: &'a Definitions,
+    pub(super) cut: &'a Cut,
+    pub(super) stored: Stored,
+    pub(super) definitions: &'a Definitions,
+    pub(super) translation: &'a Translation,
+    /// Room for a message that is transcoded.
+    pub(super) room: Vec<u8>,
     target: &'a Target,
-    file: CutFile,
-    damage: Vec<Damage>,
+    pub(super) file: CutFile,
+    pub(super) damage: Vec<Damage>,
     /// Sealed chunks that are copied when the next one does not continue them.
     run: SealedRun,
-    progress: CutProgress,
+    pub(super) progress: CutProgress,
     /// What will be done after the present chunk.
     until: u64,
-    tell: Tell<'a>,
+    pub(super) tell: Tell<'a>,
     shares: BTreeMap<TopicId, TopicShare>,
 }
 
@@ -62,7 +63,7 @@ impl<'a> Copy<'a> {
     pub(crate) fn new(
         cut: &'a Cut,
         bag: &Bag,
-        definitions: &'a Definitions,
+        (definitions, translation): (&'a Definitions, &'a Translation),
         target: &'a Target,
         (file, tell): (CutFile, Tell<'a>),
     ) -> Self {
@@ -70,6 +71,8 @@ impl<'a> Copy<'a> {
             cut,
             stored: bag.stored(),
             definitions,
+            translation,
+            room: Vec::new(),
             target,
             file,
             damage: bag.damage().to_vec(),
@@ -122,47 +125,8 @@ impl<'a> Copy<'a> {
         }
     }
 
-    fn failed(&self, source: io::Error) -> Stop {
+    pub(super) fn failed(&self, source: io::Error) -> Stop {
         Stop::Failed(self.target.failed(source))
-    }
-
-    /// Writes the state of latched topics from before the range, with the start of the range as log time.
-    fn add_latched(&mut self, bag: &Bag) -> Result<(), Stop> {
-        let start = self.cut.range.start();
-        let Self { progress, tell, .. } = self;
-        let mut goes_on = |look_up| {
-            let look_up = Some(look_up);
-            tell(CutProgress {
-                look_up,
-                ..*progress
-            })
-            .is_continue()
-        };
-        let found = bag.latched_while(&self.cut.topics, start, &mut goes_on);
-        let (messages, damage) = found.ok_or(Stop::Cancelled)?;
-        self.damage.extend(damage);
-        let compression = bag.files().iter().flat_map(|file| &file.compressions);
-        let compression = compression
-            .map(|name| Compression::named(name))
-            .find(|it| *it != Compression::None);
-        let mut open = LastOpened::default();
-        // Those at the start are messages of the range.
-        for message in messages.iter().filter(|it| it.key.time < start) {
-            let channel = self.stored.channel_of(message, &mut open);
-            let channel =
-                channel.and_then(|channel| self.definitions.channel(message.key.input, channel));
-            let Some(channel) = channel else {
-                let kind = DamageKind::Unreadable;
-                let detail = "a latched message cannot be read again and is left out";
-                self.leave_out(message.key.input, message.key.chunk, (kind, detail));
-                continue;
-            };
-            let compression = compression.unwrap_or_default();
-            let added = self.file.add_at(start, message, channel, compression);
-            added.map_err(|error| self.failed(error))?;
-            self.share(message.topic).latched += 1;
-        }
-        Ok(())
     }
 
     /// Copies a chunk as it is, or the messages of it that belong to the cut.
@@ -246,7 +210,10 @@ impl<'a> Copy<'a> {
     /// The header and place of a chunk that needs no change but in its message indexes.
     fn unchanged(&self, input: u32, opened: &OpenedChunk) -> Option<(ChunkHeader, Range<u64>)> {
         let (header, bytes) = opened.record.as_ref()?;
-        let is_same = |channel| self.definitions.channel(input, channel) == Some(channel);
+        let is_same = |channel| {
+            self.definitions.channel(input, channel) == Some(channel)
+                && self.transcoder(input, channel).is_none()
+        };
         let is_unchanged = opened.is_sound
             && opened.messages().next().is_some()
             && opened.messages().all(|message| is_same(message.channel))
@@ -317,24 +284,6 @@ impl<'a> Copy<'a> {
         Ok(copied.map_err(|damage| self.damage.push(damage)).ok())
     }
 
-    /// Writes the listed messages of a chunk into new chunks.
-    fn copy_messages(&mut self, input: u32, opened: &OpenedChunk) -> Result<(), Stop> {
-        let compression = opened.record.as_ref();
-        let compression = compression.map_or(Compression::None, |(header, _)| {
-            Compression::named(&header.compression)
-        });
-        for message in opened.messages() {
-            // All listed messages are of selected topics.
-            let Some(channel) = self.definitions.channel(input, message.channel) else {
-                continue;
-            };
-            let added = self.file.add(message, channel, compression);
-            added.map_err(|error| self.failed(error))?;
-        }
-        self.count(input, opened);
-        Ok(())
-    }
-
     fn count(&mut self, input: u32, opened: &OpenedChunk) {
         for message in opened.messages() {
             if let Some(topic) = self.stored.topic_of(input, message.channel) {
@@ -343,7 +292,7 @@ impl<'a> Copy<'a> {
         }
     }
 
-    fn share(&mut self, topic: TopicId) -> &mut TopicShare {
+    pub(super) fn share(&mut self, topic: TopicId) -> &mut TopicShare {
         let share = self.shares.entry(topic);
         share.or_insert(TopicShare::none(topic))
     }
@@ -377,7 +326,12 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    fn leave_out(&mut self, input: u32, offset: u64, (kind, detail): (DamageKind, &str)) {
+    pub(super) fn leave_out(
+        &mut self,
+        input: u32,
+        offset: u64,
+        (kind, detail): (DamageKind, &str),
+    ) {
         let damage = self.stored.left_out(input, offset, kind, detail);
         self.damage.push(damage);
     }

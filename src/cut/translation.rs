@@ -1,0 +1,131 @@
+//! [`Translation`]: which topics a cut has in another form than the recording, and how they are written.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mcap::records::Channel;
+
+use super::options::Payloads;
+use crate::bag::{Bag, SchemaRecord, Topic, TopicId};
+use crate::ros::{Durability, History, Qos};
+use crate::transcode::{NoRos2Form, TranscodeError, Transcoder};
+
+/// Where the payload begins in what follows the channel of a message record: after sequence number and two times.
+const PAYLOAD: usize = 20;
+const OFFERS: &str = "offered_qos_profiles";
+
+/// The topics that are transcoded, and those that cannot be.
+#[derive(Debug, Default)]
+pub(crate) struct Translation {
+    transcoders: HashMap<TopicId, (Transcoder, Latching)>,
+    pub(crate) refused: BTreeMap<TopicId, NoRos2Form>,
+}
+
+/// Which publishers of a topic late joiners get messages of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Latching {
+    AsRecorded,
+    /// All, though none of them latched: static transforms.
+    All,
+}
+
+impl Translation {
+    pub(crate) fn of(bag: &Bag, payloads: Payloads) -> Self {
+        let mut found = Self::default();
+        if payloads == Payloads::AsRecorded {
+            return found;
+        }
+        for (id, topic) in (0..).map(TopicId).zip(bag.topics()) {
+            match Transcoder::for_topic(topic) {
+                None => {}
+                Some(Ok(transcoder)) => {
+                    let latching = if topic.is_latched && topic.offered_qos.is_empty() {
+                        Latching::All
+                    } else {
+                        Latching::AsRecorded
+                    };
+                    found.transcoders.insert(id, (transcoder, latching));
+                }
+                Some(Err(refused)) => {
+                    found.refused.insert(id, refused);
+                }
+            }
+        }
+        found
+    }
+
+    /// The transcoder of a topic; `None`: its messages are written as they are recorded.
+    pub(crate) fn transcoder(&self, topic: TopicId) -> Option<&Transcoder> {
+        self.transcoders
+            .get(&topic)
+            .map(|(transcoder, _)| transcoder)
+    }
+
+    /// The profile of the file: that of the recording, unless ROS 1 has become ROS 2.
+    pub(crate) fn profile<'a>(&self, recorded: &'a str) -> &'a str {
+        match (recorded, self.transcoders.is_empty()) {
+            ("ros1", false) => "ros2",
+            _ => recorded,
+        }
+    }
+
+    /// The schema of a channel of this topic.
+    pub(crate) fn schema(&self, topic: TopicId, recorded: &SchemaRecord) -> Option<SchemaRecord> {
+        let ros2 = self.transcoder(topic)?.ros2_schema();
+        let mut schema = recorded.clone();
+        schema.header.name = ros2.name;
+        schema.header.encoding = ros2.encoding;
+        schema.data = ros2.data;
+        Some(schema)
+    }
+
+    /// A channel of this topic as it is written.
+    pub(crate) fn channel(&self, topic: TopicId, mut channel: Channel) -> Channel {
+        let Some((_, latching)) = self.transcoders.get(&topic) else {
+            return channel;
+        };
+        "cdr".clone_into(&mut channel.message_encoding);
+        let is_one = |value: &String| value == "1" || value == "true";
+        let is_latching = channel.metadata.get("latching").is_some_and(is_one);
+        if is_latching || *latching == Latching::All {
+            let offers = channel.metadata.entry(OFFERS.to_owned());
+            offers.or_insert_with(|| Qos::write_offers(&[latched()]));
+        }
+        channel
+    }
+
+    /// The topic as it is written.
+    pub(crate) fn topic(&self, id: TopicId, recorded: &Topic) -> Topic {
+        match self.transcoders.get(&id) {
+            None => recorded.clone(),
+            Some((transcoder, Latching::AsRecorded)) => transcoder.ros2_topic(recorded),
+            Some((transcoder, Latching::All)) => Topic {
+                offered_qos: vec![latched()],
+                ..transcoder.ros2_topic(recorded)
+            },
+        }
+    }
+}
+
+/// What a latched publisher of ROS 1 offers.
+fn latched() -> Qos {
+    Qos {
+        durability: Durability::TransientLocal,
+        history: History::KeepLast(1),
+        ..Qos::default()
+    }
+}
+
+/// What follows the channel in a message record, with the payload transcoded, in place of what `into` had.
+///
+/// # Errors
+/// If it is no message of the type.
+pub(crate) fn transcode(
+    transcoder: &Transcoder,
+    rest: &[u8],
+    into: &mut Vec<u8>,
+) -> Result<(), TranscodeError> {
+    into.clear();
+    let (head, payload) = rest.split_at_checked(PAYLOAD).unwrap_or((rest, &[]));
+    into.extend_from_slice(head);
+    transcoder.transcode(payload, into)
+}

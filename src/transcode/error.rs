@@ -1,0 +1,66 @@
+//! Why a topic has no ROS 2 form ([`NoRos2Form`]), and why a message of it has none ([`TranscodeError`]).
+
+use crate::ros::{NestingError, SchemaError};
+use crate::untrusted::Foreign;
+
+/// Why the messages of a topic cannot be transcoded.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoRos2Form {
+    /// The topic has no definition.
+    #[error("its definition was not recorded")]
+    NoDefinition,
+    /// The definition is not one of ROS 1.
+    #[error("its definition is `{}`, not ros1msg", Foreign::text(.0))]
+    Language(String),
+    /// The definition cannot be parsed.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// No message can have the layout of the definition.
+    #[error(transparent)]
+    Nesting(#[from] NestingError),
+    /// The definition has another type by the name of a ROS 2 type for times or durations.
+    #[error("its definition has a type {0} of its own")]
+    OwnTime(&'static str),
+    /// The definition would be too large.
+    #[error("its definition for ROS 2 would have more than {0} bytes")]
+    TooLarge(usize),
+}
+
+/// Why a message cannot be transcoded.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("it is no {}: byte {at}: {problem}", Foreign::text(type_name))]
+pub struct TranscodeError {
+    /// The recorded type.
+    pub type_name: String,
+    /// Offset in the recorded payload.
+    pub at: usize,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// What is wrong with a payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It ends too early.
+    #[error("{needed} bytes are needed, {left} are left")]
+    TooShort {
+        /// For the next value or the declared number of elements, at least.
+        needed: u64,
+        /// In the payload.
+        left: usize,
+    },
+    /// It goes on after the last field.
+    #[error("{left} bytes are left after the last field")]
+    TooLong {
+        /// How many bytes.
+        left: usize,
+    },
+    /// It has so many elements without content that the result would be far larger.
+    #[error("its ROS 2 form would have more than {most} bytes")]
+    TooLarge {
+        /// The limit for this payload.
+        most: usize,
+    },
+}

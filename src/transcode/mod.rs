@@ -1,0 +1,19 @@
+//! ROS 1 messages as ROS 2 messages: types, definitions and payloads.
+//!
+//! A [`Transcoder`] is made from the recorded definition of a topic. It has the definition that ROS 2 nodes know
+//! ([`Ros2Definition`]), and turns each payload into little-endian CDR. Fields without a counterpart are left out;
+//! nothing is rounded, and bytes that both formats have are copied in blocks. Definitions and payloads are not trusted:
+//! each declared length is compared with the bytes that are left, and the size of the result is limited by that of
+//! the payload.
+
+mod constants;
+mod counterpart;
+mod definition;
+mod error;
+mod plan;
+mod transcoder;
+mod walk;
+
+pub use definition::Ros2Definition;
+pub use error::{NoRos2Form, Problem, TranscodeError};
+pub use transcoder::Transcoder;
