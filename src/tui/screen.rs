@@ -243,7 +243,7 @@ impl Screen {
             self.model.set_muted(|topic| self.transport.is_muted(topic));
             if let Some(status) = status {
                 self.model.adopt_played(status.played);
-                self.model.adopt_settings(&status);
+                self.model.adopt_settings(&status, Timestamp::now());
             }
         }
         self.model.set_look_up(self.reach.looking_up());
