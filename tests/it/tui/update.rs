@@ -2028,7 +2028,6 @@ fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
         odd.clone(),
     ];
     let mut model = fresh(appearance()).watching(&saved);
-    assert_eq!(model.pins_to_save(&[]), std::slice::from_ref(&delay));
     // What does not belong to this recording, or cannot be read, stays saved.
     let kept = [other, absent, odd];
     assert_eq!(model.pins_to_save(&saved), [&kept[..], &[delay]].concat());
@@ -2037,12 +2036,37 @@ fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
 }
 
 #[test]
+fn two_bars_save_what_each_of_them_has_changed() {
+    let pin = |field: &str| saved_pin("/imu/data", "sensor_msgs/msg/Imu", Some(field));
+    let [x, y, z] = [
+        "linear_acceleration.x",
+        "linear_acceleration.y",
+        "linear_acceleration.z",
+    ]
+    .map(pin);
+    let before = [x.clone(), y.clone()];
+    let bar = || fresh(appearance()).watching(&before);
+    let (mut removes, stays) = (bar(), bar());
+    press(&mut removes, "W");
+    // Neither the one that ends last nor the one that ends first takes a change of the other back.
+    let after = removes.pins_to_save(&before);
+    assert_eq!(after, []);
+    assert_eq!(stays.pins_to_save(&after), []);
+    assert_eq!(removes.pins_to_save(&stays.pins_to_save(&before)), []);
+    let adds = fresh(appearance()).watching(std::slice::from_ref(&z));
+    let added = adds.pins_to_save(&[x.clone(), y.clone(), z.clone()]);
+    assert_eq!(added, [x.clone(), y.clone(), z.clone()]);
+    assert_eq!(stays.pins_to_save(&added), [z.clone(), x, y]);
+    assert_eq!(removes.pins_to_save(&added), [z]);
+}
+
+#[test]
 fn pins_for_which_there_is_no_room_stay_saved() {
     let imu = "sensor_msgs/msg/Imu";
     let pin = |at: i32| saved_pin("/imu/data", imu, Some(&format!("f{at}")));
     let saved: Vec<SavedPin> = (0..10).map(pin).collect();
     let model = fresh(appearance()).watching(&saved);
-    assert_eq!(watched(&model).len(), 8);
+    assert_eq!(model.wanted_values().unwrap().0.len(), 8);
     let after = model.pins_to_save(&saved);
     assert!(saved.iter().all(|pin| after.contains(pin)), "{after:?}");
 }
