@@ -305,7 +305,8 @@ fn paused(seconds: u64, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The bar while it plays a camera (640×480, 30 Hz) with a picture and two plots, and the same without the bar.
+/// The bar while it plays a camera (640×480, 30 Hz), with the lanes of its topics, a picture and two plots, and the same
+/// without the bar.
 fn playing_with_pictures(seconds: u64, report: &mut Report) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("camera.mcap");
@@ -317,7 +318,15 @@ fn playing_with_pictures(seconds: u64, report: &mut Report) -> Result<()> {
     let mut shares = [0.0; 2];
     for (share, bar) in shares.iter_mut().zip(["--tui", "--no-tui"]) {
         let mut tape = Tape::play_with(&[&bag, "--wire", "null", "--clock", bar], saved)?;
-        tape.wait_for(if bar == "--tui" { "▀▀" } else { "playing" })?;
+        let shown: &[&str] = if bar == "--tui" {
+            // A lane, a picture, two plots.
+            &["▅▅▅", "▀▀", "/a data", "/b data"]
+        } else {
+            &["playing"]
+        };
+        for text in shown {
+            tape.wait_for(text)?;
+        }
         std::thread::sleep(Duration::from_secs(1));
         let before = tape.cpu()?;
         std::thread::sleep(Duration::from_secs(seconds));

@@ -26,7 +26,8 @@ pub(super) enum Encoding {
     Bayer { square: Square, depth: u64 },
     /// Two pixels in four bytes; `luma` is the offset of the first one's brightness.
     Yuv422 { luma: u64 },
-    /// A plane of brightness, and one of half its size with pairs; `blue` is the offset of the blue difference.
+    /// A plane of brightness, and one of pairs, each for four pixels; `blue` is the offset of the blue difference. With
+    /// an odd number of columns or rows the last pairs are for fewer pixels.
     Nv { blue: u64 },
 }
 
@@ -110,17 +111,33 @@ impl Encoding {
             Self::Range(number) => width.saturating_mul(number.bytes()),
             Self::Bayer { depth, .. } => width.saturating_mul(depth),
             Self::Yuv422 { .. } => width.div_ceil(2).saturating_mul(4),
-            Self::Nv { .. } => width.div_ceil(2).saturating_mul(2),
+            Self::Nv { .. } => width,
         }
     }
 
-    /// How many rows of bytes an image of so many rows has.
-    pub(super) fn rows(self, height: u64) -> u64 {
-        match self {
-            Self::Nv { .. } => height + height.div_ceil(2),
-            _ => height,
-        }
+    /// The bytes of an image of so many pixels with rows of `step` bytes, without padding behind its last row.
+    pub(super) fn image_bytes(self, width: u64, height: u64, step: u64) -> u64 {
+        let Self::Nv { .. } = self else {
+            let before = step.saturating_mul(height.saturating_sub(1));
+            return before.saturating_add(self.row_bytes(width));
+        };
+        let luma = step.saturating_mul(height);
+        let rows_before = height.div_ceil(2).saturating_sub(1);
+        let before = rows_before.saturating_mul(pairs_step(width, step));
+        luma.saturating_add(before)
+            .saturating_add(pairs_bytes(width))
     }
+}
+
+/// The bytes of a row of pairs for a row of so many pixels, without padding.
+fn pairs_bytes(width: u64) -> u64 {
+    width.div_ceil(2).saturating_mul(2)
+}
+
+/// How many bytes after a row of pairs the next one begins, if rows of brightness are `step` bytes apart: the same,
+/// unless these have no room for the last pair of an odd number of columns.
+pub(super) fn pairs_step(width: u64, step: u64) -> u64 {
+    step.max(pairs_bytes(width))
 }
 
 #[cfg(test)]
@@ -139,7 +156,7 @@ mod tests {
             ("bayer_rggb8", 3),
             ("bayer_grbg16", 6),
             ("yuv422_yuy2", 8),
-            ("nv21", 4),
+            ("nv21", 3),
         ] {
             let encoding = Encoding::named(name).unwrap();
             assert_eq!(encoding.row_bytes(3), row_bytes, "{name}");

@@ -1,6 +1,6 @@
 //! [`RawImage`]: the pixels of an image that is not compressed.
 
-use super::encoding::{BayerColor, Encoding, Number};
+use super::encoding::{BayerColor, Encoding, Number, pairs_step};
 use super::error::PictureError;
 use super::pixels::{PixelSize, Pixels, Rgb};
 
@@ -47,8 +47,8 @@ impl RawImage<'_> {
                 needed: row,
             });
         }
-        let rows = self.encoding.rows(self.size.height.into());
-        let needed = self.step.saturating_mul(rows - 1).saturating_add(row);
+        let (width, height) = (self.size.width.into(), self.size.height.into());
+        let needed = self.encoding.image_bytes(width, height, self.step);
         if needed > self.data.len() as u64 {
             return Err(PictureError::Short {
                 size: self.size,
@@ -61,7 +61,11 @@ impl RawImage<'_> {
 
     /// A byte of a row of bytes; 0 outside.
     fn byte(&self, row: u64, at: u64) -> u8 {
-        let at = row.saturating_mul(self.step).saturating_add(at);
+        self.byte_at(row.saturating_mul(self.step).saturating_add(at))
+    }
+
+    /// A byte of the data; 0 outside.
+    fn byte_at(&self, at: u64) -> u8 {
         let at = usize::try_from(at).ok();
         at.and_then(|at| self.data.get(at))
             .copied()
@@ -105,11 +109,13 @@ impl RawImage<'_> {
                 )
             }
             Encoding::Nv { blue } => {
-                let (row, pair) = (u64::from(self.size.height) + y / 2, x & !1);
+                let luma = self.step.saturating_mul(self.size.height.into());
+                let row = pairs_step(self.size.width.into(), self.step).saturating_mul(y / 2);
+                let pair = luma.saturating_add(row).saturating_add(x & !1);
                 rgb_of(
                     self.byte(y, x),
-                    self.byte(row, pair + blue),
-                    self.byte(row, pair + 1 - blue),
+                    self.byte_at(pair + blue),
+                    self.byte_at(pair + 1 - blue),
                 )
             }
             Encoding::Range(_) => [0; 3],
@@ -238,6 +244,27 @@ mod tests {
                 &[1, 2, 3, 4, 128, 128],
                 &[[1; 3], [2; 3], [3; 3], [4; 3]],
             ),
+            (
+                // Rows of three and of four bytes; the last pair, of one pixel, is red.
+                "nv12",
+                (3, 3),
+                &[
+                    1, 2, 76, 3, 4, 76, 5, 6, 76, // brightness
+                    128, 128, 85, 255, 128, 128, 85, 255,
+                ],
+                &[
+                    [1; 3],
+                    [2; 3],
+                    [254, 0, 0],
+                    [3; 3],
+                    [4; 3],
+                    [254, 0, 0],
+                    [5; 3],
+                    [6; 3],
+                    [254, 0, 0],
+                ],
+            ),
+            ("nv21", (1, 1), &[76, 255, 85], &[[254, 0, 0]]),
             // Red in BT.601.
             ("yuv422_yuy2", (1, 1), &[76, 85, 76, 255], &[[254, 0, 0]]),
             (
@@ -260,6 +287,20 @@ mod tests {
         };
         let bytes = padded.pixels(WHOLE).unwrap().into_bytes();
         assert_eq!(bytes, [[1; 3], [2; 3], [3; 3], [4; 3]].as_flattened());
+        // With room for the last pair, rows of pairs are as long as the others.
+        let padded = RawImage {
+            step: 4,
+            ..image(
+                "nv12",
+                (3, 2),
+                &[1, 2, 3, 99, 4, 5, 6, 99, 128, 128, 128, 128],
+            )
+        };
+        let bytes = padded.pixels(WHOLE).unwrap().into_bytes();
+        assert_eq!(
+            bytes,
+            [1, 2, 3, 4, 5, 6].map(|luma| [luma; 3]).as_flattened()
+        );
         let big = RawImage {
             is_big_endian: true,
             ..image("mono16", (1, 1), &[200, 1])
@@ -304,6 +345,11 @@ mod tests {
         assert_eq!(error(with(one, 2)), "a row has 2 bytes, 3 are needed");
         assert!(error(with(huge, 0)).ends_with("the message has 3"));
         assert!(error(with(huge, u64::MAX)).ends_with("the message has 3"));
+        let odd = image("nv12", (3, 3), &[0; 16]);
+        assert_eq!(
+            error(odd),
+            "an image of 3x3 pixels needs 17 bytes, the message has 16"
+        );
         let two = PixelSize { height: 2, ..one };
         assert_eq!(
             error(with(two, 3)),

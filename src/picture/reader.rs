@@ -93,8 +93,8 @@ impl PictureReader {
     pub fn read(&self, payload: &[u8], limit: PixelSize) -> Result<Picture, PictureError> {
         let data = self.data.read(payload)?;
         match &self.fields {
-            Fields::Raw(fields) => fields.read(payload, data, limit),
-            Fields::Compressed { format } => decompress(data, &text(format, payload)?, limit),
+            Fields::Raw(fields) => fields.read(payload, &data, limit),
+            Fields::Compressed { format } => decompress(&data, &text(format, payload)?, limit),
         }
     }
 }

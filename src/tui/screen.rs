@@ -243,15 +243,15 @@ impl Screen {
             self.model.set_muted(|topic| self.transport.is_muted(topic));
             if let Some(status) = status {
                 self.model.adopt_played(status.played);
-                self.model.adopt_settings(&status);
+                self.model.adopt_settings(&status, Timestamp::now());
             }
         }
         self.model.set_look_up(self.reach.looking_up());
         let is_answered = !self.outbox.is_waiting() && !self.outbox.has_unsent();
-        let sent = self.steps.sent(&counts, is_answered);
+        let stepped = self.steps.ended(&counts, is_answered);
         self.model
             .observe(self.transport.now(), status, counts, self.reach.get());
-        self.model.show_steps(&sent, Timestamp::now());
+        self.model.show_steps(&stepped, Timestamp::now());
         if self.model.wants_damaged_parts() {
             self.lookup.damaged(self.transport.met_damage());
         }

@@ -53,6 +53,30 @@ fn image_messages_have_pictures_and_others_have_none() {
 }
 
 #[test]
+fn images_in_json_have_pictures() {
+    let mut file = Typed::new();
+    let json = |name| (name, "jsonschema", "{}".to_owned());
+    let raw = file.encoded("/raw", &json("foxglove.RawImage"), "json");
+    let text = r#"{"width":2,"height":1,"encoding":"rgb8","step":6,"data":"AQID+hQK"}"#;
+    file.message(raw, 1, text.as_bytes());
+    file.message(
+        raw,
+        2,
+        br#"{"width":2,"height":1,"encoding":"rgb8","step":6}"#,
+    );
+    let compressed = file.encoded("/compressed", &json("foxglove.CompressedImage"), "json");
+    file.message(compressed, 3, br#"{"format":"webp","data":"UklGRg=="}"#);
+    let found: Vec<_> = pictures(&file.bag()).into_iter().map(|it| it.1).collect();
+    assert_eq!(found[0].as_deref(), Ok("2x1 rgb8 [250, 20, 10]"));
+    for (picture, expected) in found[1..].iter().zip([
+        "an image of 2x1 pixels needs 6 bytes, the message has 0",
+        "the encoding `webp` is not supported",
+    ]) {
+        assert_eq!(picture.as_ref().unwrap_err(), expected);
+    }
+}
+
+#[test]
 fn a_message_without_its_pixels_says_what_is_missing() {
     let mut file = Typed::new();
     let topic = file.topic("/image", &image());

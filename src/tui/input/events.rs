@@ -26,7 +26,7 @@ pub fn input_events() -> io::Result<Receiver<Event>> {
     let read = move || {
         forward(
             &mut || {
-                let event = input.borrow_mut().read(&mut writer::acknowledged);
+                let event = input.borrow_mut().read(&mut writer::answered);
                 event.ok().map(translate)
             },
             &mut || input.borrow().is_next_there(),

@@ -1,6 +1,6 @@
-//! [`TtyInput`]: reads what the terminal sends, and separates acknowledgements of frames from events.
+//! [`TtyInput`]: reads what the terminal sends, and separates answers to questions from events.
 //!
-//! The reader of crossterm drops the answers to questions, so only its types are used here.
+//! The reader of crossterm drops the answers, so only its types are used here.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,9 +14,13 @@ use signal_hook::consts::SIGWINCH;
 use terminput_crossterm::to_crossterm;
 
 use crate::tui::terminal::job_control::may_use_terminal;
+use crate::tui::terminal::line::Answer;
 
-/// Answers the question with which a frame ends.
+/// Answers the question for the state of the terminal.
 const STATUS: &[u8] = b"\x1b[0n";
+/// The answer to the question for its kind begins and ends so.
+const KIND_START: &[u8] = b"\x1b[?";
+const KIND_END: u8 = b'c';
 
 /// How long the rest of a sequence may take after its first byte; the escape key sends nothing else.
 const REST_OF_SEQUENCE: Timespec = Timespec {
@@ -56,11 +60,11 @@ impl TtyInput {
         })
     }
 
-    /// Waits for the next event. `acknowledged` is called for each acknowledgement before it.
+    /// Waits for the next event. `answered` is called for each answer before it.
     ///
     /// # Errors
     /// If the terminal cannot be read any more.
-    pub(super) fn read(&mut self, acknowledged: &mut dyn FnMut()) -> io::Result<Event> {
+    pub(super) fn read(&mut self, answered: &mut dyn FnMut(Answer)) -> io::Result<Event> {
         loop {
             if let Some(event) = self.parser.events.pop_front() {
                 return Ok(event);
@@ -88,9 +92,7 @@ impl TtyInput {
                     Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
                     read => read?,
                 };
-                for _ in 0..self.parser.push(&buffer[..read]) {
-                    acknowledged();
-                }
+                self.parser.push(&buffer[..read], answered);
             } else if rest.is_some() {
                 self.parser.finish();
             }
@@ -152,22 +154,31 @@ struct Parser {
 }
 
 impl Parser {
-    /// Takes input; returns how many acknowledgements it contains.
-    fn push(&mut self, bytes: &[u8]) -> usize {
-        let mut acknowledged = 0;
+    /// Takes input; `answered` is called for each answer in it.
+    fn push(&mut self, bytes: &[u8], answered: &mut dyn FnMut(Answer)) {
         for byte in bytes {
             if self.has_escape() && *byte == b'\x1b' {
                 self.finish();
             }
             self.begun.push(*byte);
-            if self.begun == STATUS {
-                acknowledged += 1;
+            if let Some(answer) = self.answer() {
+                answered(answer);
                 self.begun.clear();
             } else if !self.has_escape() {
                 self.parse();
             }
         }
-        acknowledged
+    }
+
+    /// The answer, if what was begun is one.
+    fn answer(&self) -> Option<Answer> {
+        if self.begun == STATUS {
+            return Some(Answer::Status);
+        }
+        let rest = self.begun.strip_prefix(KIND_START)?;
+        let (end, parameters) = rest.split_last()?;
+        let is_parameter = |byte: &u8| byte.is_ascii_digit() || *byte == b';';
+        (*end == KIND_END && parameters.iter().all(is_parameter)).then_some(Answer::Kind)
     }
 
     /// Whether there is an escape of which it is not known whether more follows.
@@ -209,19 +220,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn acknowledgements_are_found_in_any_input_however_it_is_cut(
+        fn answers_are_found_in_any_input_however_it_is_cut(
             cuts in prop::collection::vec(1_usize..6, 0..40),
         ) {
-            let input = b"q\x1b[0n\x1b[A\x1b[0n\x1b[0n\x1b[200~a\nb\x1b[201~\x1b[0n\xc3\xa9\x1bx\x1b[1;2C\x1b[0n\x1b";
-            let (mut parser, mut acknowledged, mut rest) = (Parser::default(), 0, &input[..]);
+            let input = b"q\x1b[0n\x1b[A\x1b[0n\x1b[?62;22c\x1b[0n\x1b[200~a\nb\x1b[201~\x1b[0n\xc3\xa9\x1bx\x1b[1;2C\
+                \x1b[0n\x1b[?6c\x1b";
+            let (mut parser, mut answers, mut rest) = (Parser::default(), Vec::new(), &input[..]);
             for cut in cuts {
                 let (now, later) = rest.split_at(cut.min(rest.len()));
-                acknowledged += parser.push(now);
+                parser.push(now, &mut |answer| answers.push(answer));
                 rest = later;
             }
-            acknowledged += parser.push(rest);
+            parser.push(rest, &mut |answer| answers.push(answer));
             parser.finish();
-            prop_assert_eq!(acknowledged, 5);
+            let (status, kind) = (Answer::Status, Answer::Kind);
+            prop_assert_eq!(answers, [status, status, kind, status, status, status, kind]);
             let expected = [
                 plain(KeyCode::Char('q')),
                 plain(KeyCode::Up),
@@ -237,7 +250,7 @@ mod tests {
         #[test]
         fn no_input_is_too_much(input in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut parser = Parser::default();
-            parser.push(&input);
+            parser.push(&input, &mut |_| ());
             prop_assert!(parser.begun.len() <= input.len());
         }
     }
@@ -245,7 +258,7 @@ mod tests {
     #[test]
     fn two_escapes_are_two_keys() {
         let mut parser = Parser::default();
-        assert_eq!(parser.push(b"\x1b\x1b"), 0);
+        parser.push(b"\x1b\x1b", &mut |answer| panic!("{answer:?}"));
         assert!(parser.has_escape());
         parser.finish();
         let escape = plain(KeyCode::Esc);
@@ -255,8 +268,8 @@ mod tests {
     #[test]
     fn input_without_an_end_is_dropped() {
         let mut parser = Parser::default();
-        parser.push(b"\x1b[200~");
-        parser.push(&vec![b'a'; LONGEST]);
+        parser.push(b"\x1b[200~", &mut |_| ());
+        parser.push(&vec![b'a'; LONGEST], &mut |_| ());
         assert!(parser.begun.len() < LONGEST);
     }
 }

@@ -249,12 +249,6 @@ impl Model {
         self.look_up = look_up;
     }
 
-    /// Takes over what the player was told, which another client may have changed. To be called when all commands of
-    /// this screen have taken effect.
-    pub fn adopt_settings(&mut self, status: &Status) {
-        self.settings.adopt(status.clock, status.skip_empty);
-    }
-
     /// Takes over what the player plays, which another client may have changed. To be called when all commands of this
     /// screen have taken effect.
     pub fn adopt_played(&mut self, played: PlayedRange) {

@@ -102,6 +102,8 @@ pub(crate) struct Settings {
     pub(crate) longest_gap: Duration,
     /// How a player elsewhere serves `/clock`, in its words; `None` if it does not.
     pub(crate) told: Option<String>,
+    /// The clock that was asked for, until it is known which one is served.
+    asked: Option<ClockMode>,
 }
 
 impl Settings {
@@ -113,18 +115,30 @@ impl Settings {
             period: USUAL_PERIOD,
             longest_gap: USUAL_GAP,
             told: None,
+            asked: None,
         };
         settings.adopt(facts.clock, facts.skip_empty);
         settings
     }
 
-    /// Takes over those of the player. To be called when all commands of this screen have taken effect.
-    pub(crate) fn adopt(&mut self, clock: ClockMode, skip_empty: Option<Duration>) {
+    /// Another clock was asked for. It is shown from now on.
+    pub(crate) fn ask_for_clock(&mut self, clock: ClockMode) {
+        (self.clock, self.asked) = (clock, Some(clock));
+    }
+
+    /// Takes over those of the player. To be called when all commands of this screen have taken effect. Returns the
+    /// clock that was asked for since the last call.
+    pub(crate) fn adopt(
+        &mut self,
+        clock: ClockMode,
+        skip_empty: Option<Duration>,
+    ) -> Option<ClockMode> {
         (self.clock, self.skip_empty) = (clock, skip_empty);
         if let ClockMode::Every(period) = clock {
             self.period = period;
         }
         self.longest_gap = skip_empty.unwrap_or(self.longest_gap);
+        self.asked.take()
     }
 
     /// How `/clock` is served, in words: `40 Hz`; `None` if it is not.

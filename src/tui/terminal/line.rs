@@ -5,12 +5,20 @@
 //! question for the state of the terminal. The answer says that the terminal has processed the frame; if answers are
 //! late, the next frame is held back until all have come, and behind a long one in any case. A longer frame begins with
 //! a question, too: the time between both answers is what the frame takes, however far away the terminal is.
+//!
+//! Answers come in the order of the questions and do not tell which one they belong to, so an answer that is late
+//! counts for the oldest question without one, also if it is not waited for any more. While this process is stopped,
+//! the shell may read answers. Then it is not known how many are still to come, until the answer to another question.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// The question for the state of the terminal (DSR). Every terminal and multiplexer answers it at once.
 pub(super) const STATUS_QUERY: &[u8] = b"\x1b[5n";
+
+/// The question for the kind of terminal (DA1), which every terminal answers, too: every question before it has been
+/// answered by then, or its answer is lost.
+pub(super) const KIND_QUERY: &[u8] = b"\x1b[c";
 
 /// How much later than usual an answer may come before frames are held back.
 const LATE: Duration = Duration::from_millis(25);
@@ -41,8 +49,10 @@ const OVERDUE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Line {
     terminal: Knowledge,
-    /// The questions without an answer.
+    /// The questions whose answers are waited for.
     open: VecDeque<Question>,
+    /// How many answers to older questions may still come: they are not waited for any more.
+    overdue: usize,
     /// When the last question in front of a frame was answered.
     begun: Option<Instant>,
     delays: VecDeque<Duration>,
@@ -64,15 +74,33 @@ struct Question {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
+    /// The question for the kind of terminal, behind those that are not waited for any more.
+    BehindOverdue,
     InFrontOfFrame,
-    BehindFrame { bytes: usize, is_judged: bool },
+    BehindFrame {
+        bytes: usize,
+        is_judged: bool,
+    },
 }
 
-/// Where a frame has questions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Which questions are written with a frame, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Asked {
+    /// A [`KIND_QUERY`] in front of it.
+    pub(super) kind: bool,
+    /// A [`STATUS_QUERY`] in front of it.
     pub(super) in_front: bool,
+    /// A [`STATUS_QUERY`] behind it.
     pub(super) behind: bool,
+}
+
+/// An answer of the terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::tui) enum Answer {
+    /// To a [`STATUS_QUERY`].
+    Status,
+    /// To a [`KIND_QUERY`].
+    Kind,
 }
 
 /// Whether the terminal answers.
@@ -89,6 +117,7 @@ impl Line {
         Self {
             terminal: Knowledge::NotAsked,
             open: VecDeque::new(),
+            overdue: 0,
             begun: None,
             delays: VecDeque::new(),
             is_held: false,
@@ -102,27 +131,27 @@ impl Line {
         self.terminal = Knowledge::Answers;
     }
 
-    /// Takes note of a frame that is about to be written; returns where it is to have a [`STATUS_QUERY`].
+    /// Takes note of a frame that is about to be written; returns the questions that are to be written with it.
     pub(super) fn write(&mut self, bytes: usize, now: Instant) -> Asked {
         match self.terminal {
             Knowledge::NotAsked => self.terminal = Knowledge::Asked,
             Knowledge::Answers => {}
-            Knowledge::Asked | Knowledge::IsSilent => {
-                return Asked {
-                    in_front: false,
-                    behind: false,
-                };
-            }
+            Knowledge::Asked | Knowledge::IsSilent => return Asked::default(),
         }
-        let is_judged = bytes >= JUDGED;
-        if is_judged {
+        let asked = Asked {
+            kind: self.overdue > 0 && self.open.is_empty(),
+            in_front: bytes >= JUDGED,
+            behind: true,
+        };
+        if asked.kind {
+            self.ask(Place::BehindOverdue, now);
+        }
+        if asked.in_front {
             self.ask(Place::InFrontOfFrame, now);
         }
+        let is_judged = asked.in_front;
         self.ask(Place::BehindFrame { bytes, is_judged }, now);
-        Asked {
-            in_front: is_judged,
-            behind: true,
-        }
+        asked
     }
 
     fn ask(&mut self, place: Place, at: Instant) {
@@ -135,7 +164,21 @@ impl Line {
     }
 
     /// Takes note of an answer.
-    pub(super) fn answered(&mut self, now: Instant) {
+    pub(super) fn answered(&mut self, answer: Answer, now: Instant) {
+        let first = self.open.front().map(|question| question.place);
+        match (answer, first) {
+            (Answer::Kind, Some(Place::BehindOverdue)) => self.overdue = 0,
+            (Answer::Status, _) if self.overdue > 0 => {
+                self.overdue -= 1;
+                if self.overdue == 0 && self.open.is_empty() {
+                    self.terminal = Knowledge::Answers;
+                }
+                return;
+            }
+            // To a question from before the bar.
+            (Answer::Kind, _) | (Answer::Status, Some(Place::BehindOverdue)) => return,
+            (Answer::Status, _) => {}
+        }
         self.terminal = Knowledge::Answers;
         let Some(question) = self.open.pop_front() else {
             return;
@@ -149,6 +192,7 @@ impl Line {
             self.delays.push_back(delay);
         }
         match question.place {
+            Place::BehindOverdue => {}
             Place::InFrontOfFrame => self.begun = Some(now),
             Place::BehindFrame { bytes, is_judged } => {
                 let begun = self.begun.take().filter(|_| is_judged);
@@ -169,8 +213,8 @@ impl Line {
         let kilobytes = u32::try_from(bytes / 1000).unwrap_or(u32::MAX);
         let timeout = TIMEOUT + Duration::from_secs(kilobytes.into());
         if age > timeout.min(LONGEST_TIMEOUT) {
-            self.open.clear();
-            (self.terminal, self.is_held) = (Knowledge::IsSilent, false);
+            self.wait_no_longer();
+            self.terminal = Knowledge::IsSilent;
             return false;
         }
         let taken = self.begun.map(|it| now.saturating_duration_since(it));
@@ -190,12 +234,20 @@ impl Line {
         self.open
             .iter()
             .filter_map(|question| match question.place {
-                Place::InFrontOfFrame => None,
+                Place::BehindOverdue | Place::InFrontOfFrame => None,
                 Place::BehindFrame { bytes, .. } => Some(bytes),
             })
     }
 
-    /// Whether an answer is still to come, as far as is known.
+    /// The answers that are still to come are not waited for any more.
+    fn wait_no_longer(&mut self) {
+        let is_of_status = |question: &Question| question.place != Place::BehindOverdue;
+        let dropped = self.open.drain(..).filter(is_of_status).count();
+        self.overdue += dropped;
+        (self.begun, self.is_held) = (None, false);
+    }
+
+    /// Whether an answer is waited for.
     pub(super) fn is_waiting(&self) -> bool {
         !self.open.is_empty()
     }
@@ -213,6 +265,16 @@ impl Line {
     /// Whether it is so slow that pictures are left out.
     pub(super) fn is_slow(&self) -> bool {
         self.is_slow
+    }
+
+    /// This process was stopped: what was asked before may have been answered to the shell. Measures anew. If it is
+    /// called again before the [`KIND_QUERY`] that follows is answered, that answer counts for the next one.
+    pub(super) fn reentered(&mut self) {
+        self.wait_no_longer();
+        if self.terminal == Knowledge::Asked {
+            self.terminal = Knowledge::NotAsked;
+        }
+        self.forget();
     }
 
     /// Measures anew.
@@ -267,8 +329,10 @@ mod tests {
         /// How long an answer takes apart from that.
         latency: Duration,
         free_at: Instant,
-        /// When the answers come.
-        answers: VecDeque<Instant>,
+        /// The answers, when they come, and the number of the frame that they acknowledge.
+        answers: VecDeque<(Answer, Instant, Option<usize>)>,
+        /// How many frames were written.
+        frames: usize,
     }
 
     impl Terminal {
@@ -278,6 +342,7 @@ mod tests {
                 latency,
                 free_at: wall_now(),
                 answers: VecDeque::new(),
+                frames: 0,
             }
         }
 
@@ -285,13 +350,26 @@ mod tests {
             let bytes = f64::from(u32::try_from(bytes).unwrap());
             let time = Duration::from_secs_f64(bytes / self.bytes_a_second);
             self.free_at = self.free_at.max(now);
+            let before = self.free_at + self.latency;
+            if asked.kind {
+                self.answers.push_back((Answer::Kind, before, None));
+            }
             if asked.in_front {
-                self.answers.push_back(self.free_at + self.latency);
+                self.answers.push_back((Answer::Status, before, None));
             }
             self.free_at += time;
             if asked.behind {
-                self.answers.push_back(self.free_at + self.latency);
+                let behind = self.free_at + self.latency;
+                let frame = Some(self.frames);
+                self.answers.push_back((Answer::Status, behind, frame));
             }
+            self.frames += 1;
+        }
+
+        /// The next answer, if it has come.
+        fn answer(&mut self, now: Instant) -> Option<(Answer, Instant, Option<usize>)> {
+            let (_, at, _) = self.answers.front()?;
+            (*at <= now).then(|| self.answers.pop_front()).flatten()
         }
     }
 
@@ -300,9 +378,8 @@ mod tests {
     fn play(line: &mut Line, terminal: &mut Terminal, frames: &[usize]) -> Vec<(Duration, bool)> {
         let (mut now, mut written) = (wall_now(), Vec::new());
         for bytes in frames {
-            while let Some(at) = terminal.answers.front().filter(|at| **at <= now) {
-                line.answered(*at);
-                terminal.answers.pop_front();
+            while let Some((answer, at, _)) = terminal.answer(now) {
+                line.answered(answer, at);
             }
             if !line.is_behind(now) {
                 let busy = terminal.free_at.saturating_duration_since(now);
@@ -328,6 +405,54 @@ mod tests {
             prop_assert!(line.is_slow(), "{line:?}");
             let late = written.iter().filter(|(busy, is_slow)| *is_slow && !busy.is_zero());
             prop_assert_eq!(late.count(), 0);
+        }
+
+        #[test]
+        fn no_frame_counts_as_acknowledged_before_the_terminal_has_processed_it(
+            bytes_a_second in 100_u32..10_000,
+            latency in 0_u64..8_000,
+            // The length of a frame, how long after the one before it is written, and what happens before it.
+            frames in prop::collection::vec((1_usize..3_000, 0_u64..20_000, 0_u8..12, 0_usize..9), 1..80),
+        ) {
+            let mut terminal = Terminal::new(bytes_a_second, Duration::from_millis(latency));
+            let (mut line, mut now) = (Line::new(), wall_now());
+            // The numbers of the frames that are waited for; the terminal has processed those before.
+            let mut waited: VecDeque<usize> = VecDeque::new();
+            for (bytes, later, what, lost) in frames {
+                now += Duration::from_millis(later);
+                while let Some((answer, at, frame)) = terminal.answer(now) {
+                    line.answered(answer, at);
+                    if let Some(frame) = frame {
+                        waited.retain(|waits| *waits > frame);
+                    }
+                    prop_assert_eq!(line.frames_on_the_way().count(), waited.len());
+                }
+                line.is_behind(now);
+                let is_kind = |(answer, ..): &(Answer, Instant, Option<usize>)| *answer == Answer::Kind;
+                // A second question for the kind has the same answer.
+                let asks_for_kind = terminal.answers.iter().any(is_kind);
+                match what {
+                    0 | 1 if asks_for_kind => {}
+                    // The shell reads what has come meanwhile.
+                    0 => {
+                        now += Duration::from_millis(later);
+                        for _ in 0..lost {
+                            terminal.answer(now);
+                        }
+                        line.reentered();
+                    }
+                    1 => line.forget(),
+                    _ => {}
+                }
+                if !line.is_waiting() {
+                    waited.clear();
+                }
+                let asked = line.write(bytes, now);
+                if asked.behind {
+                    waited.push_back(terminal.frames);
+                }
+                terminal.take(bytes, now, asked);
+            }
         }
 
         #[test]
@@ -387,12 +512,83 @@ mod tests {
     fn a_stopped_terminal_holds_up_frames_for_some_seconds() {
         let (mut line, begin) = (Line::new(), wall_now());
         line.write(200, begin);
-        line.answered(begin);
+        line.answered(Answer::Status, begin);
         line.write(200, begin);
         assert!(line.is_behind(begin + TIMEOUT));
         assert!(!line.is_behind(begin + TIMEOUT + FRAME));
         // A late answer counts.
-        line.answered(begin + TIMEOUT * 2);
+        line.answered(Answer::Status, begin + TIMEOUT * 2);
         assert!(line.write(200, begin + TIMEOUT * 2).behind);
+    }
+
+    #[test]
+    fn late_answers_count_for_the_questions_that_timed_out() {
+        let (mut line, begin) = (Line::new(), wall_now());
+        line.answers();
+        for _ in 0..2 {
+            // One question in front of it, and one behind.
+            line.write(JUDGED, begin);
+        }
+        let late = begin + TIMEOUT * 2;
+        assert!(!line.is_behind(late));
+        for _ in 0..3 {
+            assert_eq!(line.write(JUDGED, late), Asked::default());
+            line.answered(Answer::Status, late);
+        }
+        assert_eq!(line.write(JUDGED, late), Asked::default());
+        line.answered(Answer::Status, late);
+        assert!(line.write(JUDGED, late).behind);
+        assert_eq!(line.frames_on_the_way().count(), 1);
+    }
+
+    #[test]
+    fn a_question_from_before_a_stop_neither_holds_back_a_frame_nor_acknowledges_one() {
+        let begin = wall_now();
+        // How many of the four answers the shell has read.
+        for lost in 0..=4 {
+            let mut line = Line::new();
+            line.answers();
+            line.write(JUDGED, begin);
+            line.write(JUDGED, begin);
+            assert!(line.is_behind(begin + LATE * 2));
+            line.reentered();
+            let now = begin + LATE * 2;
+            assert!(!line.is_behind(now) && !line.is_waiting());
+            let asked = line.write(JUDGED, now);
+            assert_eq!(
+                (asked.kind, asked.in_front, asked.behind),
+                (true, true, true)
+            );
+            // The next one asks no second time.
+            assert!(!line.write(JUDGED, now).kind);
+            for _ in lost..4 {
+                line.answered(Answer::Status, now);
+                assert_eq!(line.frames_on_the_way().count(), 2);
+            }
+            line.answered(Answer::Kind, now);
+            for left in [2, 1, 1, 0] {
+                line.answered(Answer::Status, now);
+                assert_eq!(line.frames_on_the_way().count(), left, "{lost}");
+            }
+            assert!(!line.is_waiting());
+            assert!(!line.write(JUDGED, now).kind);
+        }
+    }
+
+    #[test]
+    fn a_terminal_that_lost_answers_acknowledges_frames_again_once_it_is_measured_anew() {
+        let (mut line, begin) = (Line::new(), wall_now());
+        line.answers();
+        line.write(200, begin);
+        let late = begin + TIMEOUT * 2;
+        assert!(!line.is_behind(late));
+        assert!(!line.write(200, late).behind);
+        line.forget();
+        assert!(line.write(200, late).kind);
+        line.answered(Answer::Kind, late);
+        assert_eq!(line.frames_on_the_way().count(), 1);
+        line.answered(Answer::Status, late);
+        assert!(!line.is_waiting());
+        assert!(line.write(200, late).behind);
     }
 }

@@ -7,7 +7,7 @@
 pub(super) mod background;
 pub(super) mod graphics;
 pub(super) mod job_control;
-mod line;
+pub(super) mod line;
 pub(super) mod mouse_reports;
 pub(super) mod writer;
 
@@ -141,7 +141,8 @@ impl Terminal {
 
     /// Sets up the terminal again after the process was stopped; other programs may have changed its state.
     pub fn reenter(&mut self) -> io::Result<()> {
-        self.redraw();
+        self.invalidate();
+        writer::line().reentered();
         self.mouse = MouseReports::Off;
         writer::enter(&self.title)
     }

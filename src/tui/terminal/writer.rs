@@ -20,7 +20,7 @@ use crossterm::terminal::{
 };
 
 use super::job_control::may_use_terminal;
-use super::line::{Line, STATUS_QUERY};
+use super::line::{Answer, KIND_QUERY, Line, STATUS_QUERY};
 use super::mouse_reports::MouseReports;
 use crate::tui::pacing::wall_now;
 
@@ -94,9 +94,9 @@ pub(crate) fn is_busy() -> bool {
     IS_BUSY.load(Ordering::Acquire)
 }
 
-/// Takes note that the terminal has acknowledged a frame.
-pub(crate) fn acknowledged() {
-    line().answered(wall_now());
+/// Takes note of an answer of the terminal.
+pub(in crate::tui) fn answered(answer: Answer) {
+    line().answered(answer, wall_now());
     PROGRESS.notify_all();
 }
 
@@ -219,11 +219,15 @@ fn stdout() -> io::Stdout {
 
 fn write_frame(frame: &[u8]) -> io::Result<()> {
     let asked = line().write(frame.len(), wall_now());
-    let question = |is_there| if is_there { STATUS_QUERY } else { b"" };
     let mut out = stdout().lock();
-    out.write_all(question(asked.in_front))?;
-    out.write_all(frame)?;
-    out.write_all(question(asked.behind))?;
+    for (is_there, part) in [
+        (asked.kind, KIND_QUERY),
+        (asked.in_front, STATUS_QUERY),
+        (true, frame),
+        (asked.behind, STATUS_QUERY),
+    ] {
+        out.write_all(if is_there { part } else { b"" })?;
+    }
     out.flush()
 }
 

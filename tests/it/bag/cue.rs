@@ -1,5 +1,6 @@
 //! The read-ahead: order, end, flush, and the byte bound.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -636,8 +637,13 @@ fn the_reach_is_that_of_the_leading_cue_alone() {
 /// Each chunk is decompressed when it is opened, and once more for the temporary file.
 #[test]
 fn large_overlapping_chunks_stay_within_the_bound_and_two_chunks_and_are_decompressed_twice() {
+    // By time. They take long to make.
+    let times = (0..4).flat_map(|i| (0..3).map(move |n| 10 * n + i));
+    let payloads: BTreeMap<u64, Vec<u8>> = times
+        .map(|time| (time, incompressible(time, 7 << 20)))
+        .collect();
     let chunk = |i: u64| {
-        let note = |n: u64| Note::new(0, 10 * n + i, incompressible(10 * n + i, 7 << 20));
+        let note = |n: u64| Note::new(0, 10 * n + i, payloads[&(10 * n + i)].clone());
         (0..3).map(note).collect()
     };
     let spec = Spec::new((0..4).map(chunk).collect());
@@ -659,7 +665,7 @@ fn large_overlapping_chunks_stay_within_the_bound_and_two_chunks_and_are_decompr
                 drain(&mut cue, &woken, |item| match item {
                     Cued::Message(message) => {
                         let time = message.log_time.to_mcap();
-                        assert!(message.payload == incompressible(time, 7 << 20), "{time}");
+                        assert!(message.payload == payloads[&time], "{time}");
                         times.push(time);
                     }
                     Cued::Damage(_) => damaged += 1,

@@ -1,17 +1,16 @@
 //! The terminal is restored, whatever ends the bar.
 
 use std::path::Path;
-use std::time::Duration;
 
 use bagplay::tui::Terminal;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{Action, OptionalActions, tcflow, tcgetattr, tcsetattr};
 
 use crate::pty::terminal_session::{
-    Frame, SERIAL_LINE, TerminalCommand, TerminalSession, demo, play, play_bag, until,
+    Frame, KIND_QUERY, SERIAL_LINE, TerminalCommand, TerminalSession, demo, has, play, play_bag,
+    until,
 };
 use crate::support::network::{Pipe, free_endpoint, subscribe, take};
-use crate::support::patience::instant;
 
 /// How the program is started: it replaces the shell that prints its process number.
 const REPLACING_ITS_SHELL: &str = r#"exec "$0" "$@""#;
@@ -281,6 +280,30 @@ fn ctrl_z_also_stops_the_parent_in_the_job() {
 }
 
 #[test]
+fn after_ctrl_z_no_frame_waits_for_what_the_terminal_did_not_answer_before() {
+    let (mut session, _) = job(REPLACING_ITS_SHELL);
+    session.set_silent(true);
+    let before = session.frame().rows;
+    session.wait_for("a frame that is not acknowledged", |frame| {
+        frame.rows != before
+    });
+    session.keys("\x1a");
+    session.wait_for("the old screen", |frame| {
+        !frame.is_alternate && frame.has("is stopped 1")
+    });
+    session.assert_restored();
+    session.set_silent(false);
+    let stopped = session.bytes().len();
+    session.keys("\n");
+    let frame = session.wait_text("PLAYING");
+    assert!(has(&session.bytes()[stopped..], KIND_QUERY), "{frame}");
+    session.wait_for("another frame", |other| {
+        other.shows("PLAYING") && other.rows != frame.rows
+    });
+    session.quit();
+}
+
+#[test]
 fn a_signal_ends_a_stopped_job_and_leaves_the_terminal_to_the_shell() {
     let stop_by = |stop: &str| {
         let (mut session, pid) = job(REPLACING_ITS_SHELL);
@@ -329,8 +352,9 @@ fn in_the_background_the_job_stays_stopped() {
 fn a_job_without_its_shell_leaves_the_terminal_to_the_other_job() {
     let (session, pid) = job(AS_A_CHILD);
     kill_process(pid, Signal::KILL).unwrap();
+    // Either another job has it, or nothing can be read from it, whatever is noticed first.
     session.wait_for("its end, on the old screen", |frame| {
-        !frame.is_alternate && frame.has("another job has it")
+        !frame.is_alternate && frame.has("the terminal cannot be drawn on: ")
     });
 }
 
@@ -423,7 +447,7 @@ fn a_panic_restores_the_terminal_before_its_message() {
 }
 
 #[test]
-fn on_a_slow_line_a_key_is_answered_within_a_third_of_a_second() {
+fn on_a_slow_line_a_key_waits_for_a_third_of_a_second_of_output_at_most() {
     let recording = demo();
     let command = play(&[recording.to_str().unwrap(), "--wire", "null", "--loop"]);
     let mut session = command.size(200, 50).line_rate(SERIAL_LINE).run();
@@ -436,23 +460,17 @@ fn on_a_slow_line_a_key_is_answered_within_a_third_of_a_second() {
     });
     let before = time(&session.frame());
     session.wait_for("another time", |frame| time(frame) != before);
-    let mut answers = Vec::new();
+    let mut waits = Vec::new();
     for answer in ["PAUSED", "PLAYING"].repeat(8) {
-        let (bytes, since) = (session.bytes().len(), instant());
-        session.keys(" ");
-        session.wait_text(answer);
-        answers.push((since.elapsed(), session.bytes().len() - bytes));
+        waits.push(session.bytes_in_front_of_answer(" ", answer));
         if answer == "PLAYING" {
             let before = time(&session.frame());
             session.wait_for("another time", |frame| time(frame) != before);
         }
     }
-    answers.sort();
-    // What else runs on this machine may delay some of them, but not what the line takes for each.
-    let median = answers[answers.len() / 2].0;
-    let most = answers.iter().map(|(_, bytes)| *bytes).max().unwrap();
-    assert!(median < Duration::from_millis(300), "{answers:?}");
-    assert!(most * 10 < SERIAL_LINE as usize * 3, "{answers:?}");
+    // What the line carries in 0.3 s.
+    let most = SERIAL_LINE as usize * 3 / 10;
+    assert!(waits.iter().all(|bytes| *bytes <= most), "{waits:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
@@ -86,7 +87,7 @@ pub(crate) const NO_BACKGROUND: &str = "";
 
 /// The questions for the background, and for the kind of terminal, which every terminal answers.
 const BACKGROUND_QUERY: &[u8] = b"\x1b]11;?";
-const KIND_QUERY: &[u8] = b"\x1b[c";
+pub(crate) const KIND_QUERY: &[u8] = b"\x1b[c";
 const KIND: &str = "\x1b[?62;22c";
 /// The question for the state of the terminal, which comes last, and its answer.
 const STATUS_QUERY: &[u8] = b"\x1b[5n";
@@ -204,7 +205,8 @@ impl TerminalCommand {
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let (shared, keyboard) = (Arc::clone(&output), Arc::clone(&writer));
         let (background, graphics) = (self.background, self.graphics);
-        let is_silent = self.is_silent;
+        let is_silent = Arc::new(AtomicBool::new(self.is_silent));
+        let says_nothing = Arc::clone(&is_silent);
         let byte_time = (self.line_rate).map(|rate| Duration::from_secs(1) / rate);
         let reader = std::thread::spawn(move || {
             let mut buffer = vec![0; if byte_time.is_some() { 64 } else { 8192 }];
@@ -220,18 +222,21 @@ impl TerminalCommand {
                 }
                 shared.append(&buffer[..read]);
                 asked.extend_from_slice(&buffer[..read]);
+                // Frames end with a question, too.
+                has_begun |= has(&asked, END);
                 let mut answer = String::new();
-                if has(&asked, KIND_QUERY) {
-                    let background = Some(background).filter(|_| has(&asked, BACKGROUND_QUERY));
-                    answer = format!("{}{KIND}", background.unwrap_or_default());
+                for at in 0..asked.len() {
+                    let (before, question) = asked.split_at(at);
+                    if question.starts_with(KIND_QUERY) {
+                        let is_asked = has(before, BACKGROUND_QUERY);
+                        answer += if is_asked { background } else { "" };
+                        answer += KIND;
+                    } else if question.starts_with(STATUS_QUERY) {
+                        answer += if has_begun { "" } else { graphics };
+                        answer += STATUS;
+                    }
                 }
-                if has(&asked, STATUS_QUERY) {
-                    // Frames end with this question, too.
-                    has_begun |= has(&asked, END);
-                    answer += if has_begun { "" } else { graphics };
-                    answer += &STATUS.repeat(count(&asked, STATUS_QUERY));
-                }
-                if !answer.is_empty() && !is_silent {
+                if !answer.is_empty() && !says_nothing.load(Ordering::Relaxed) {
                     let mut keyboard = keyboard.lock().unwrap();
                     keyboard.write_all(answer.as_bytes()).unwrap();
                 }
@@ -253,6 +258,7 @@ impl TerminalCommand {
             slave: Some(pair.slave),
             output,
             reader: Some(reader),
+            is_silent,
             before,
             code: None,
             _home: self.home,
@@ -262,7 +268,7 @@ impl TerminalCommand {
 }
 
 pub(crate) fn has(bytes: &[u8], part: &[u8]) -> bool {
-    count(bytes, part) > 0
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// How many of the last bytes begin the question that comes with each frame.
@@ -270,11 +276,6 @@ fn begun(asked: &[u8]) -> usize {
     let lengths = (1..STATUS_QUERY.len()).rev();
     let is_begun = |length: &usize| asked.ends_with(&STATUS_QUERY[..*length]);
     lengths.into_iter().find(is_begun).unwrap_or_default()
-}
-
-fn count(bytes: &[u8], part: &[u8]) -> usize {
-    let windows = bytes.windows(part.len());
-    windows.filter(|window| window == &part).count()
 }
 
 fn size((cols, rows): (u16, u16)) -> PtySize {
@@ -447,6 +448,7 @@ pub(crate) struct TerminalSession {
     slave: Option<Box<dyn SlavePty + Send>>,
     output: Arc<Output>,
     reader: Option<std::thread::JoinHandle<()>>,
+    is_silent: Arc<AtomicBool>,
     before: String,
     code: Option<u32>,
     _home: tempfile::TempDir,
@@ -460,6 +462,31 @@ impl TerminalSession {
         let mut writer = self.writer.lock().unwrap();
         writer.write_all(keys.as_bytes()).unwrap();
         writer.flush().unwrap();
+    }
+
+    /// Presses keys; returns how many bytes come from then on to the start of the first frame of the bar that contains
+    /// these words.
+    #[track_caller]
+    pub(crate) fn bytes_in_front_of_answer(&mut self, keys: &str, words: &str) -> usize {
+        // Nothing is read meanwhile.
+        let screen = self.output.newest();
+        self.writer
+            .lock()
+            .unwrap()
+            .write_all(keys.as_bytes())
+            .unwrap();
+        let before = screen.bytes.len();
+        drop(screen);
+        self.wait_text(words);
+        let screen = self.output.lock();
+        let shown = &screen.bytes[before..screen.parsed];
+        let mut starts = shown.windows(BEGIN.len());
+        starts.rposition(|part| part == BEGIN).unwrap_or_default()
+    }
+
+    /// From now on the terminal answers no question, or each.
+    pub(crate) fn set_silent(&self, is_silent: bool) {
+        self.is_silent.store(is_silent, Ordering::Relaxed);
     }
 
     fn mouse(&mut self, button: u8, column: u16, row: u16, end: char) {

@@ -6,8 +6,9 @@ use zenoh::Wait;
 
 use crate::pty::terminal_session::{
     BACKSPACE, END_KEY, ENTER, ESC, Frame, HOME, LEFT, Listener, RIGHT, Received, Recorded,
-    TerminalSession, clicked, demo_range, play_demo, since_start,
+    TerminalSession, clicked, demo_range, play_bag, play_demo, since_start,
 };
+use crate::support::mcaps::{Files, Note, Spec};
 use crate::support::network;
 
 const SECOND: i64 = 1_000_000_000;
@@ -370,6 +371,20 @@ fn a_step_says_what_it_has_sent_and_highlights_the_row() {
     });
     session.keys(",");
     session.wait_text("sent 1 message of /");
+    session.quit();
+}
+
+#[test]
+fn a_step_whose_message_cannot_be_sent_says_so() {
+    // One byte is no CDR.
+    let notes = (0..3).map(|n| Note::new(0, n * 1_000_000_000, [0]));
+    let files = Files::of([Spec::new(vec![notes.collect()]).write()]);
+    let mut session = play_bag(&files.paths[0], &["--start-paused"]).run();
+    session.wait_text("PAUSED");
+    session.keys(".");
+    session.wait_text("could not send 1 message of /t0 at +00:00.000");
+    session.keys(" ");
+    session.wait_text("AT THE END");
     session.quit();
 }
 

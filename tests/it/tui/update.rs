@@ -305,7 +305,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("ask-rate", "", "", " rate: "),
     ("reverse", "rate -1", "", "×−1.00"),
     ("skip-gaps", "skip 2s", "gaps longer than 2s are skipped", "skips gaps > 2s"),
-    ("clock", "end clock", "/clock is not published any more", "/clock: off (c)"),
+    ("clock", "end clock", "", "/clock: off (c)"),
     ("clock-rate", "", "", " /clock in Hz: "),
     ("seek-back", "seek 7.184", "", "+00:07.184"),
     ("seek-forward", "seek 17.184", "", "+00:17.184"),
@@ -403,22 +403,11 @@ fn clocked(clock: ClockMode, rows: Vec<TopicRow>) -> Model {
 fn the_clock_is_turned_on_and_off_at_the_rate_that_it_had() {
     let mut model = clocked(ClockMode::Off, rows());
     assert!(is_shown(&model, "/clock: off (c)"));
-    for (keys, expected, says, shows) in [
-        (
-            "c",
-            "clock 40 Hz",
-            "/clock is published at 40 Hz",
-            "/clock: 40 Hz",
-        ),
-        (
-            "c",
-            "end clock",
-            "/clock is not published any more",
-            "/clock: off (c)",
-        ),
+    for (expected, shows) in [
+        ("clock 40 Hz", "/clock: 40 Hz"),
+        ("end clock", "/clock: off (c)"),
     ] {
-        assert_eq!(effects_of(&mut model, keys), expected);
-        assert_eq!(last_log_line(&model), says);
+        assert_eq!(effects_of(&mut model, "c"), expected);
         assert!(is_shown(&model, shows), "{shows}");
     }
     for (typed, expected, shows) in [
@@ -443,6 +432,33 @@ fn the_clock_is_turned_on_and_off_at_the_rate_that_it_had() {
     }
 }
 
+#[test]
+fn a_change_of_the_clock_is_logged_once_it_is_known() {
+    let mut model = clocked(ClockMode::Off, rows());
+    let half = ClockMode::Every(Duration::from_secs(2));
+    let forty = ClockMode::Every(Duration::from_millis(25));
+    // The keys, the clock of the player after them, and what is logged then.
+    for (keys, clock, says) in [
+        ("c", forty, "/clock is published at 40 Hz"),
+        ("c", ClockMode::Off, "/clock is not published any more"),
+        ("c", ClockMode::Off, "/clock is not published"),
+        ("c", half, "/clock is published at 0.5 Hz"),
+        // Nothing was asked for.
+        ("", ClockMode::Off, "/clock is published at 0.5 Hz"),
+        ("C", half, "/clock is published at 0.5 Hz"),
+    ] {
+        let before = last_log_line(&model);
+        press(&mut model, keys);
+        assert_eq!(last_log_line(&model), before, "{says}");
+        let status = Status {
+            clock,
+            ..status(State::Playing, 1_000, Pace::At(Speed::NORMAL))
+        };
+        model.adopt_settings(&status, stamp(10_000));
+        assert_eq!(last_log_line(&model), says);
+    }
+}
+
 /// The player could not publish it: the screen shows what is true.
 #[test]
 fn the_clock_of_the_player_replaces_the_one_that_was_asked_for() {
@@ -453,10 +469,13 @@ fn the_clock_of_the_player_replaces_the_one_that_was_asked_for() {
         skip_empty,
         ..status(State::Playing, 1_000, Pace::At(Speed::NORMAL))
     };
-    model.adopt_settings(&told(ClockMode::Off, Some(Duration::from_secs(3))));
+    model.adopt_settings(
+        &told(ClockMode::Off, Some(Duration::from_secs(3))),
+        stamp(0),
+    );
     assert!(is_shown(&model, "/clock: off (c)") && is_shown(&model, "skips gaps > 3s"));
     let half = ClockMode::Every(Duration::from_secs(2));
-    model.adopt_settings(&told(half, None));
+    model.adopt_settings(&told(half, None), stamp(0));
     assert!(is_shown(&model, "/clock: 0.5 Hz") && !is_shown(&model, "skips gaps"));
     let state = model.run_state().unwrap();
     assert_eq!((state.clock, state.skip_empty), (half, None));
@@ -512,10 +531,11 @@ fn the_clock_and_the_gaps_of_a_player_elsewhere_are_shown_and_not_changed() {
     };
     let mut model = Model::new(facts, appearance(), rows(), Vec::new(), SCREEN);
     set_state(&mut model, State::Playing, 1_000);
-    model.adopt_settings(&Status {
+    let off = Status {
         clock: ClockMode::Off,
         ..status(State::Playing, 1_000, Pace::At(Speed::NORMAL))
-    });
+    };
+    model.adopt_settings(&off, stamp(0));
     for (told, shows) in [
         ("", "/clock: off"),
         ("100 Hz", "/clock: 100 Hz"),
@@ -2008,7 +2028,6 @@ fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
         odd.clone(),
     ];
     let mut model = fresh(appearance()).watching(&saved);
-    assert_eq!(model.pins_to_save(&[]), std::slice::from_ref(&delay));
     // What does not belong to this recording, or cannot be read, stays saved.
     let kept = [other, absent, odd];
     assert_eq!(model.pins_to_save(&saved), [&kept[..], &[delay]].concat());
@@ -2017,12 +2036,37 @@ fn saved_fields_are_watched_where_topic_and_type_are_the_same() {
 }
 
 #[test]
+fn two_bars_save_what_each_of_them_has_changed() {
+    let pin = |field: &str| saved_pin("/imu/data", "sensor_msgs/msg/Imu", Some(field));
+    let [x, y, z] = [
+        "linear_acceleration.x",
+        "linear_acceleration.y",
+        "linear_acceleration.z",
+    ]
+    .map(pin);
+    let before = [x.clone(), y.clone()];
+    let bar = || fresh(appearance()).watching(&before);
+    let (mut removes, stays) = (bar(), bar());
+    press(&mut removes, "W");
+    // Neither the one that ends last nor the one that ends first takes a change of the other back.
+    let after = removes.pins_to_save(&before);
+    assert_eq!(after, []);
+    assert_eq!(stays.pins_to_save(&after), []);
+    assert_eq!(removes.pins_to_save(&stays.pins_to_save(&before)), []);
+    let adds = fresh(appearance()).watching(std::slice::from_ref(&z));
+    let added = adds.pins_to_save(&[x.clone(), y.clone(), z.clone()]);
+    assert_eq!(added, [x.clone(), y.clone(), z.clone()]);
+    assert_eq!(stays.pins_to_save(&added), [z.clone(), x, y]);
+    assert_eq!(removes.pins_to_save(&added), [z]);
+}
+
+#[test]
 fn pins_for_which_there_is_no_room_stay_saved() {
     let imu = "sensor_msgs/msg/Imu";
     let pin = |at: i32| saved_pin("/imu/data", imu, Some(&format!("f{at}")));
     let saved: Vec<SavedPin> = (0..10).map(pin).collect();
     let model = fresh(appearance()).watching(&saved);
-    assert_eq!(watched(&model).len(), 8);
+    assert_eq!(model.wanted_values().unwrap().0.len(), 8);
     let after = model.pins_to_save(&saved);
     assert!(saved.iter().all(|pin| after.contains(pin)), "{after:?}");
 }

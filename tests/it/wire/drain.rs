@@ -147,6 +147,11 @@ fn a_drain_that_is_called_off_ends() {
     for n in 0..5 {
         output.message(&message(0, payload(n, SIZE)), Occasion::Due);
     }
+    // zenoh's sending thread may get to them later. What the pipe holds back stays where it is.
+    until("data that is held back", || {
+        let drained = pair.session.drain(|| true);
+        matches!(drained, Drained::CalledOff { bytes } if bytes > 0)
+    });
     let mut looks = 0;
     let drained = pair.session.drain(|| {
         looks += 1;

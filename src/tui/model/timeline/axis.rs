@@ -1,6 +1,8 @@
 //! [`Axis`]: a closed range of time mapped to columns. [`ZoomWindow`]: the part of the recording that the bar shows.
 
-use super::folds::Folds;
+use std::ops::Deref;
+
+use super::folds::{Folds, MOST};
 use crate::time::{Duration, Ros, Time, TimeRange};
 
 /// A closed range of time over `width` columns, beginning at column `left`. The first column begins at the range's
@@ -31,29 +33,34 @@ impl Axis {
 
     /// Its parts, without the times that it leaves out: each an axis that leaves nothing out, a column apart from the
     /// one before. If there is no room for that, nothing is left out.
-    pub(crate) fn pieces(self) -> Vec<Self> {
+    pub(crate) fn pieces(self) -> Pieces {
         /// The least columns of a piece.
         const LEAST: u16 = 4;
-        let rest: Vec<TimeRange> = self.folds.rest(self.range).collect();
-        let count = u16::try_from(rest.len()).unwrap_or(u16::MAX);
+        let whole = Self::plain(self.range, self.left, self.width);
+        let mut pieces = Pieces {
+            all: [whole; MOST + 1],
+            count: 1,
+        };
+        let rest = || self.folds.rest(self.range);
+        let count = u16::try_from(rest().count()).unwrap_or(u16::MAX);
         let Some(mut columns) = self.width.checked_sub(count - 1) else {
-            return vec![Self::plain(self.range, self.left, self.width)];
+            return pieces;
         };
         if count == 1 || columns < LEAST * count {
-            return vec![Self::plain(self.range, self.left, self.width)];
+            return pieces;
         }
-        let nanos = |range: &TimeRange| i128::from(range.duration().as_nanos().max(1));
-        let mut total: i128 = rest.iter().map(nanos).sum();
+        let nanos = |range: TimeRange| i128::from(range.duration().as_nanos().max(1));
+        let mut total: i128 = rest().map(nanos).sum();
         let mut left = self.left;
-        let mut pieces = Vec::with_capacity(rest.len());
-        for (behind, range) in (0..count).rev().zip(&rest) {
+        pieces.count = usize::from(count);
+        for ((piece, range), behind) in pieces.all.iter_mut().zip(rest()).zip((0..count).rev()) {
             let share = i128::from(columns) * nanos(range) / total;
             let share = u16::try_from(share).unwrap_or(u16::MAX);
             let width = match behind {
                 0 => columns,
                 _ => share.clamp(1, columns - behind),
             };
-            pieces.push(Self::plain(*range, left, width));
+            *piece = Self::plain(range, left, width);
             left += width + 1;
             columns -= width;
             total -= nanos(range);
@@ -134,6 +141,21 @@ impl Axis {
 
     fn span(self) -> i64 {
         self.range.duration().as_nanos().max(1)
+    }
+}
+
+/// The parts of an axis, in their order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pieces {
+    all: [Axis; MOST + 1],
+    count: usize,
+}
+
+impl Deref for Pieces {
+    type Target = [Axis];
+
+    fn deref(&self) -> &[Axis] {
+        &self.all[..self.count]
     }
 }
 
@@ -254,9 +276,8 @@ mod tests {
             folds,
             ..Axis::plain(all, 5, 31)
         };
-        let pieces = axis.pieces();
         assert_eq!(
-            pieces,
+            *axis.pieces(),
             [
                 Axis::plain(seconds(0, 10), 5, 10),
                 Axis::plain(seconds(10_810, 10_830), 16, 20)
@@ -285,7 +306,7 @@ mod tests {
         }
         // Without room for both parts nothing is left out.
         let narrow = Axis { width: 8, ..axis };
-        assert_eq!(narrow.pieces(), [Axis::plain(all, 5, 8)]);
+        assert_eq!(*narrow.pieces(), [Axis::plain(all, 5, 8)]);
         assert_eq!(narrow.column(at(5_415)), Some(9));
     }
 

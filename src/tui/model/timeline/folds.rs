@@ -3,7 +3,7 @@
 use crate::time::{Duration, TimeRange};
 
 /// The most times that an axis leaves out.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 /// A time is left out if it is longer than this part of the axis.
 const PART: i64 = 5;
 

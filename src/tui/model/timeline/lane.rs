@@ -67,7 +67,7 @@ impl Lane {
         };
         Shares {
             width: axis.width.into(),
-            pieces: axis.pieces().into_iter().map(piece).collect(),
+            pieces: axis.pieces().iter().copied().map(piece).collect(),
         }
     }
 

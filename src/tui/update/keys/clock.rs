@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::player::{ClockMode, Command, Refusal, parse_clock_hz};
+use crate::player::{ClockMode, Command, Refusal, Status, parse_clock_hz};
 use crate::time::{Duration, hertz, period_of};
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
@@ -12,8 +12,8 @@ impl Model {
     pub(in crate::tui::update) fn toggle_clock(&mut self, stamp: Timestamp) {
         match (self.clock_refusal(), self.settings.clock) {
             (Some(reason), _) => self.log_info(reason, stamp),
-            (None, ClockMode::Off) => self.serve_clock(self.settings.period, stamp),
-            (None, _) => self.end_clock(stamp),
+            (None, ClockMode::Off) => self.serve_clock(self.settings.period),
+            (None, _) => self.end_clock(),
         }
     }
 
@@ -28,29 +28,40 @@ impl Model {
     pub(in crate::tui::update) fn set_typed_clock_rate(
         &mut self,
         text: &str,
-        stamp: Timestamp,
     ) -> Result<(), String> {
         match text.trim_end_matches("Hz").trim_end() {
-            "off" | "0" => self.end_clock(stamp),
-            text => self.serve_clock(period_of(parse_clock_hz(text)?), stamp),
+            "off" | "0" => self.end_clock(),
+            text => self.serve_clock(period_of(parse_clock_hz(text)?)),
         }
         Ok(())
     }
 
-    fn serve_clock(&mut self, period: Duration, stamp: Timestamp) {
-        self.settings.clock = ClockMode::Every(period);
+    fn serve_clock(&mut self, period: Duration) {
+        self.settings.ask_for_clock(ClockMode::Every(period));
         self.settings.period = period;
         self.send_command(Command::ServeClock(period));
-        self.log_info(
-            format!("/clock is published at {} Hz", hertz(period)),
-            stamp,
-        );
     }
 
-    fn end_clock(&mut self, stamp: Timestamp) {
-        self.settings.clock = ClockMode::Off;
+    fn end_clock(&mut self) {
+        self.settings.ask_for_clock(ClockMode::Off);
         self.send_command(Command::EndClock);
-        self.log_info("/clock is not published any more", stamp);
+    }
+
+    /// Takes over what the player was told, which another client may have changed, and logs the clock, if a change of
+    /// it was asked for. To be called when all commands of this screen have taken effect.
+    pub fn adopt_settings(&mut self, status: &Status, stamp: Timestamp) {
+        let Some(asked) = self.settings.adopt(status.clock, status.skip_empty) else {
+            return;
+        };
+        let text = match status.clock {
+            ClockMode::Every(period) => format!("/clock is published at {} Hz", hertz(period)),
+            ClockMode::Off if asked == ClockMode::Off => "/clock is not published any more".into(),
+            // Why is a warning of its own.
+            ClockMode::Off => "/clock is not published".into(),
+            // Only the flags begin and end it.
+            ClockMode::WithMessages(_) => return,
+        };
+        self.log_info(text, stamp);
     }
 
     /// Why the clock cannot be turned on or off; `None` if it can.

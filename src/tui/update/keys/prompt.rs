@@ -107,7 +107,7 @@ impl Model {
                 Ok(())
             }
             PromptKind::Rate => self.set_typed_rate(&text),
-            PromptKind::ClockRate => self.set_typed_clock_rate(&text, stamp),
+            PromptKind::ClockRate => self.set_typed_clock_rate(&text),
             PromptKind::GoTo => self.parse_target(&text).map(|to| self.seek(to, stamp)),
         };
         if let Layer::Prompt(prompt) = &mut self.layer {

@@ -40,19 +40,19 @@ impl Model {
         self
     }
 
-    /// What is saved after this run: what was saved before, with the present pins in place of those that were taken
-    /// over.
-    pub fn pins_to_save(&self, before: &[SavedPin]) -> Vec<SavedPin> {
-        let others = before
-            .iter()
-            .filter(|saved| !self.watch.taken.contains(saved));
+    /// What is saved after this run: what is saved now, perhaps by another bar, with the changes of this run. The
+    /// present pins come last. One that was taken over and that is not saved any more was removed by another bar.
+    pub fn pins_to_save(&self, now: &[SavedPin]) -> Vec<SavedPin> {
+        let taken = &self.watch.taken;
+        let others = now.iter().filter(|saved| !taken.contains(saved));
         let mut all: Vec<SavedPin> = others.cloned().collect();
         for pin in &self.watch.pins {
             let Some(topic) = self.topic(pin.topic) else {
                 continue;
             };
             let saved = SavedPin::new(&topic.name, topic.type_name(), &pin.field);
-            if !all.contains(&saved) {
+            let is_removed = taken.contains(&saved) && !now.contains(&saved);
+            if !is_removed && !all.contains(&saved) {
                 all.push(saved);
             }
         }
