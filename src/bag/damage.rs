@@ -58,7 +58,7 @@ impl DamageKind {
 }
 
 /// A damaged place that was skipped.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Damage {
     /// The file.
     pub file: FileName,
@@ -68,6 +68,17 @@ pub struct Damage {
     pub kind: DamageKind,
     /// What exactly is wrong, and how much is lost.
     pub detail: String,
+}
+
+/// What makes a damaged place another one than others, however often it is met: file, offset, and kind of damage.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct DamagedPlace(FileName, u64, DamageKind);
+
+impl Damage {
+    /// The place.
+    pub(crate) fn place(&self) -> DamagedPlace {
+        DamagedPlace(self.file.clone(), self.offset, self.kind)
+    }
 }
 
 impl fmt::Display for Damage {

@@ -18,6 +18,7 @@ mod recording;
 mod walk;
 
 pub(crate) use self::mcap::parse::SchemaRecord;
+pub(crate) use damage::DamagedPlace;
 pub use damage::{Damage, DamageKind};
 pub use decompress::budget::Usage;
 pub use decompress::memory::{ChunkBuffer, ChunkMemory};
@@ -26,7 +27,7 @@ pub use density::hole_finder::HoleFinder;
 pub use density::outline::{Outline, TopicOutline};
 pub use density::timing::Timing;
 pub use index::contents::FileSummary;
-pub use index::damaged_part::DamagedPart;
+pub use index::damaged_part::{DamageExtent, DamagedPart};
 pub use index::file::file_index::IndexOrigin;
 pub use index::topic::{Schema, Topic};
 pub use message::{Key, Message, TopicId};

@@ -132,8 +132,21 @@ impl Bag {
         &self.contents.damage
     }
 
+    /// The number of damaged places that are known: found when the files were opened, or met in chunks since, by any
+    /// reader of the bag or of a clone of it. Each place counts once for each kind of damage there; of those that were
+    /// met, the first thousand count.
+    pub fn damage_count(&self) -> u64 {
+        self.damage().len() as u64 + self.contents.met.count()
+    }
+
+    /// The parts of the recording that are lost because of the damage that [`Bag::damage_count`] counts, in the order
+    /// of their starts. One for each damaged chunk; none where nothing tells at what times messages are lost.
+    pub fn damaged_parts(&self) -> Vec<DamagedPart> {
+        damaged_part::parts(&self.contents)
+    }
+
     /// The part of the recording that is lost because of damage that a cursor or [`Bag::damage`] reported. `None` if no
-    /// messages are lost, or if the times of what is lost are not known.
+    /// messages are lost, or if nothing tells at what times.
     pub fn damaged_part(&self, damage: &Damage) -> Option<DamagedPart> {
         damaged_part::part(&self.contents, damage)
     }

@@ -205,7 +205,7 @@ pub struct Status {
     pub bytes: u64,
     /// Messages that were sent more than [`LATE`](super::report::lateness::LATE) after they were due.
     pub late: u64,
-    /// Damaged places met in the recording.
+    /// Damaged places found in the recording: when it was opened, and while it is played. Each counts once.
     pub damaged: u64,
     /// How often the range was played to its end and started again.
     pub laps: u64,

@@ -8,7 +8,6 @@ use crossbeam_channel::{Receiver, select};
 use super::command::{Command, Status};
 use super::outcome::{Answer, Outcome};
 use super::report::counts::{Tally, TopicCounts};
-use super::report::met_damage::MetDamage;
 use super::transport::{Reply, Request, Transport};
 use crate::bag::TopicId;
 use crate::time::{Steady, Time};
@@ -48,7 +47,7 @@ impl Elsewhere {
         status: Status,
     ) -> Self {
         let tally = Tally::new(topics);
-        transport.follow(&tally, &MetDamage::default());
+        transport.follow(&tally);
         transport.publish(status);
         Self {
             transport,

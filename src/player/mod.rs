@@ -114,7 +114,7 @@ impl Player {
         let (spin, scheduling) = (options.spin, options.scheduling);
         let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
         let report = machine.report();
-        self.transport.follow(report.tally(), report.met_damage());
+        self.transport.follow(report.tally());
         self.transport.publish(machine.status());
         let run = move || {
             let _alive: Sender<Infallible> = alive;

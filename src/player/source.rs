@@ -7,6 +7,7 @@ use crate::bag::{Cue, CueAt, Cues, TopicId};
 /// What a player plays. The digest takes the names of the topics from here.
 pub struct Source {
     topics: Vec<String>,
+    damaged: u64,
     start: Box<dyn FnMut(CueAt) -> Cue + Send>,
 }
 
@@ -16,6 +17,7 @@ impl Source {
         let topics = cues.bag().topics().iter();
         Self {
             topics: topics.map(|topic| topic.name.clone()).collect(),
+            damaged: cues.bag().damage().len() as u64,
             start: Box::new(move |at| cues.start(at)),
         }
     }
@@ -33,6 +35,7 @@ impl Source {
     ) -> Self {
         Self {
             topics: topics.into_iter().map(Into::into).collect(),
+            damaged: 0,
             start: Box::new(start),
         }
     }
@@ -40,6 +43,11 @@ impl Source {
     /// How many topics there are.
     pub(super) fn topics(&self) -> usize {
         self.topics.len()
+    }
+
+    /// How many damaged places were found before anything was played.
+    pub(super) fn damaged(&self) -> u64 {
+        self.damaged
     }
 
     /// The recorded name of a topic.

@@ -17,9 +17,8 @@ use super::level::lead::LeadHandle;
 use super::machine::schedule::CATCH_UP;
 use super::outcome::{Answer, Outcome, Refusal};
 use super::report::counts::{Tally, TopicCounts};
-use super::report::met_damage::MetDamage;
 use super::thread::waiter::Wall;
-use crate::bag::{Damage, TopicId, Waker};
+use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};
 
 /// How many commands may wait; the player takes them between any two messages.
@@ -127,7 +126,6 @@ pub struct Transport {
     /// Since when the player's thread has been inside `advance`; [`IDLE`] while it waits.
     busy_since: Arc<AtomicI64>,
     tally: Arc<OnceLock<Tally>>,
-    met_damage: Arc<OnceLock<MetDamage>>,
     watchers: Arc<Mutex<Vec<Waker>>>,
     gates: GateHandle,
     lead: LeadHandle,
@@ -147,7 +145,6 @@ impl Transport {
                 status: Arc::default(),
                 busy_since: Arc::new(AtomicI64::new(IDLE.as_nanos())),
                 tally: Arc::default(),
-                met_damage: Arc::default(),
                 watchers: Arc::default(),
                 lead: LeadHandle::new(Some(wake)),
                 gates,
@@ -265,18 +262,10 @@ impl Transport {
         watchers.unwrap_or_else(PoisonError::into_inner).push(wake);
     }
 
-    /// The damaged places of the recording that the player has met, each once, the first thousand of them. Empty
-    /// before the player was started, and for a player in another process.
-    pub fn met_damage(&self) -> Vec<Damage> {
-        let met = self.met_damage.get();
-        met.map(MetDamage::list).unwrap_or_default()
-    }
-
     /// Connects the counts of the player that is being started.
-    pub(super) fn follow(&self, tally: &Tally, met_damage: &MetDamage) {
+    pub(super) fn follow(&self, tally: &Tally) {
         // A player is started once.
         let _ = self.tally.set(tally.clone());
-        let _ = self.met_damage.set(met_damage.clone());
     }
 
     pub(super) fn publish(&self, status: Status) {

@@ -252,8 +252,8 @@ impl Screen {
         self.model
             .observe(self.transport.now(), status, counts, self.reach.get());
         self.model.show_steps(&stepped, Timestamp::now());
-        if self.model.wants_damaged_parts() {
-            self.lookup.damaged(self.transport.met_damage());
+        if self.model.wants_damaged_parts(self.lookup.known_damage()) {
+            self.lookup.damaged();
         }
     }
 

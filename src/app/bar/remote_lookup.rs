@@ -39,7 +39,7 @@ pub(crate) fn look_up(
                             LookupRequest::Message(topic, at) => message = Some((topic, at)),
                             // No service of a player lists these.
                             LookupRequest::Holes
-                            | LookupRequest::Damaged(_)
+                            | LookupRequest::Damaged
                             | LookupRequest::Watch(..)
                             | LookupRequest::Pictures(_)
                             | LookupRequest::Alerts

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mcap::records::Channel;
 
 use super::merge_topics::{ChannelTable, PublisherGroup, PublisherGroupId, Topics};
+use super::met_damage::MetDamage;
 use super::topic::Topic;
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::index::file::build;
@@ -160,7 +161,10 @@ pub(crate) struct Contents {
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) forward: Order,
     pub(crate) reverse: Order,
+    /// The damage that was found when the files were opened.
     pub(crate) damage: Vec<Damage>,
+    /// The damage that was met in chunks, then and since.
+    pub(crate) met: MetDamage,
     pub(crate) notes: Vec<Note>,
     /// Whether a user has been told that no temporary file can be used.
     pub(crate) is_spill_error_reported: AtomicBool,
@@ -193,6 +197,14 @@ impl Contents {
                 Err(error) => return Err(error),
             };
             contents.damage.append(&mut index.damage);
+            for (offset, Fault { kind, detail }) in std::mem::take(&mut index.unread) {
+                contents.met.add(&Damage {
+                    file: source.name.clone(),
+                    offset,
+                    kind,
+                    detail,
+                });
+            }
             contents.files.push(summarise(&source, &index));
             contents.inputs.push(Input {
                 source,
@@ -290,14 +302,16 @@ impl Contents {
         group.map(|(_, group)| group)
     }
 
-    /// Damage for a fault in this chunk.
+    /// Damage for a fault in this chunk, which is then known to all who ask for the damage of the bag.
     pub(crate) fn damage(&self, chunk: &Chunk, fault: Fault) -> Damage {
-        Damage {
+        let damage = Damage {
             file: self.input(chunk.input).source.name.clone(),
             offset: chunk.place.offset,
             kind: fault.kind,
             detail: fault.detail,
-        }
+        };
+        self.met.add(&damage);
+        damage
     }
 }
 

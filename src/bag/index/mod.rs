@@ -6,4 +6,5 @@ pub(crate) mod file;
 pub(crate) mod full_check;
 pub(crate) mod merge_topics;
 pub(crate) mod message_compression;
+pub(crate) mod met_damage;
 pub(crate) mod topic;

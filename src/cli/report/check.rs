@@ -45,7 +45,7 @@ impl Check {
             counts: vec![0; bag.topics().len()],
             by_file: vec![0; bag.files().len()],
             holes: None,
-            damaged: DamagedParts::of(bag, bag.damage()),
+            damaged: DamagedParts::of(bag),
         };
         let range = bag.range();
         let mut finder = range.map(|range| HoleFinder::new(bag.topics(), range));
@@ -71,7 +71,7 @@ impl Check {
                 }
                 Err(damage) => {
                     check.damage.add(&damage, 1);
-                    check.damaged.add(bag, &damage);
+                    check.add_part(bag, &damage);
                     walked.insert((damage.file, damage.offset));
                 }
             }
@@ -84,6 +84,7 @@ impl Check {
             // Damage at this place may have been added by the walk above; this adds what the walk does not read.
             if !walked.contains(&(damage.file.clone(), damage.offset)) {
                 check.damage.add(&damage, 1);
+                check.add_part(bag, &damage);
             }
         }
         if let Some(expected) = check.expected.filter(|_| check.is_short()) {
@@ -137,6 +138,13 @@ impl Check {
     /// The parts that could not be read.
     pub(crate) fn damaged(&self) -> &DamagedParts {
         &self.damaged
+    }
+
+    /// Adds the part that is lost by damage, if that is known.
+    fn add_part(&mut self, bag: &Bag, damage: &Damage) {
+        if let Some(part) = bag.damaged_part(damage) {
+            self.damaged.add(bag, &part);
+        }
     }
 
     fn is_short(&self) -> bool {

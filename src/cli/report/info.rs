@@ -139,7 +139,7 @@ impl Info {
         let holes = found.map(|holes| shown(holes).collect());
         let damaged = match &check {
             Some(check) => check.damaged().clone(),
-            None => DamagedParts::of(bag, bag.damage()),
+            None => DamagedParts::of(bag),
         };
         Self {
             files,

@@ -73,6 +73,8 @@ pub struct Machine {
     rejoins: Rejoins,
     answers: Answers,
     report: Report,
+    /// How many damaged places were found before anything was played.
+    damaged_before: u64,
     seeks: u64,
 }
 
@@ -95,6 +97,7 @@ impl Machine {
             Pace::Max | Pace::Follow => Speed::NORMAL,
         };
         let report = Report::new(source.topics(), options.digest.then(Digest::default));
+        let damaged_before = source.damaged();
         gates.close_all(options.gates);
         if options.delay > Duration::ZERO {
             gates.close(Gate::Delay);
@@ -112,6 +115,7 @@ impl Machine {
             rejoins: Rejoins::default(),
             answers: Answers::default(),
             report,
+            damaged_before,
             seeks: 0,
             options,
         };

@@ -3,5 +3,4 @@
 pub(super) mod counts;
 pub(super) mod digest;
 pub(super) mod lateness;
-pub(super) mod met_damage;
 pub(super) mod run_report;

@@ -1,10 +1,11 @@
 //! [`Report`]: what a run did, counted while it ran.
 
+use std::collections::HashSet;
+
 use super::counts::{Tally, TopicCounts};
 use super::digest::Digest;
 use super::lateness::Lateness;
-use super::met_damage::MetDamage;
-use crate::bag::{Damage, Message, TopicId};
+use crate::bag::{Damage, DamagedPlace, Message, TopicId};
 use crate::output::Delivery;
 use crate::player::command::State;
 use crate::time::{Duration, Ros, Steady, Time};
@@ -39,7 +40,7 @@ pub struct Report {
     pub laps: u64,
     /// Damaged places met: for each kind and file the first one, and how many there were.
     pub damage: Vec<(Damage, u64)>,
-    /// How many damaged places were met in total.
+    /// How many damaged places were met in total, each counted once.
     pub damaged: u64,
     /// The digest of the messages that were due; `None` unless requested.
     pub digest: Option<Digest>,
@@ -50,7 +51,7 @@ pub struct Report {
     /// Whether the exit edge was reached; `false` if the run was stopped before it.
     pub reached_end: bool,
     tally: Tally,
-    met_damage: MetDamage,
+    places: HashSet<DamagedPlace>,
     /// Up to where the log time covered has been counted.
     counted_to: Time<Ros>,
     since: Option<(State, Time<Steady>)>,
@@ -74,7 +75,7 @@ impl Report {
             played: Duration::ZERO,
             reached_end: false,
             tally: Tally::new(topics),
-            met_damage: MetDamage::default(),
+            places: HashSet::new(),
             counted_to: Time::MIN,
             since: None,
             has_played: false,
@@ -89,11 +90,6 @@ impl Report {
     /// The counts by topic, to be read by other threads.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
-    }
-
-    /// The damaged places, to be read by other threads.
-    pub(crate) fn met_damage(&self) -> &MetDamage {
-        &self.met_damage
     }
 
     /// Whether the bag has this topic.
@@ -177,10 +173,13 @@ impl Report {
         }
     }
 
-    /// Counts a place in the recording that could not be read, and logs the first one of its kind in each file.
+    /// Counts a place in the recording that could not be read, unless it was met before, and logs the first one of its
+    /// kind in each file.
     pub(crate) fn damaged_one(&mut self, damage: Damage) {
+        if !self.places.insert(damage.place()) {
+            return;
+        }
         self.damaged += 1;
-        self.met_damage.add(&damage);
         let is_alike = |(first, _): &&mut (Damage, u64)| {
             first.kind == damage.kind && first.file == damage.file
         };
@@ -223,5 +222,30 @@ impl Report {
         }
         self.has_played |= state == State::Playing;
         self.since = Some((state, now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::DamageKind;
+
+    /// After a jump, and in the next lap, a place is met again.
+    #[test]
+    fn a_damaged_place_counts_once() {
+        let mut report = Report::new(0, None);
+        let damage = |offset, kind| Damage {
+            file: "x.mcap".into(),
+            offset,
+            kind,
+            detail: String::new(),
+        };
+        for offset in [8, 8, 9, 8] {
+            report.damaged_one(damage(offset, DamageKind::Checksum));
+        }
+        report.damaged_one(damage(8, DamageKind::UnknownChannel));
+        let counts: Vec<_> = report.damage.iter().map(|(it, n)| (it.kind, *n)).collect();
+        let due = [(DamageKind::Checksum, 2), (DamageKind::UnknownChannel, 1)];
+        assert_eq!((report.damaged, counts), (3, due.to_vec()));
     }
 }

@@ -50,7 +50,7 @@ pub enum Action {
     NextMark,
     /// Jump to the previous mark.
     PreviousMark,
-    /// Jump to the start of the next hole, or of the previous one.
+    /// Jump to the start of the next hole or damaged part, or of the previous one.
     Hole(i8),
     /// Undo the last seek.
     Undo,
@@ -244,8 +244,8 @@ pub const BINDINGS: &[Group] = &[
         row("tenth-7", Action::Tenth(7), "7", None, "to 70 %"),
         row("tenth-8", Action::Tenth(8), "8", None, "to 80 %"),
         row("tenth-9", Action::Tenth(9), "9", None, "to 90 %"),
-        row("next-hole", Action::Hole(1), "tab h", None, "to the next hole of the selected topic, or of any"),
-        row("previous-hole", Action::Hole(-1), "shift+tab H", None, "to the previous hole"),
+        row("next-hole", Action::Hole(1), "tab h", None, "to the next hole or damage, of this topic or any"),
+        row("previous-hole", Action::Hole(-1), "shift+tab H", None, "to the previous hole or damage"),
         row("next-alert", Action::Alert(1), "a", None, "to the next warning or error that a node reported"),
         row("previous-alert", Action::Alert(-1), "A", None, "to the previous one"),
         row("go-to", Action::GoTo, "g", Some("go to"), "type a time to go to"),
@@ -294,7 +294,7 @@ pub const BINDINGS: &[Group] = &[
 /// The mouse gestures, for the help and the user guide; `update/pointer.rs` implements them.
 #[rustfmt::skip]
 pub const GESTURES: &[(&str, &str)] = &[
-    ("move", "on the bar or the lane: the time there"),
+    ("move", "on the bar or a lane: the time and what is there"),
     ("click, drag", "on the bar or the lane: scrub"),
     ("wheel", "seek 1 s; in the table or the plots, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
-use crate::bag::{Bag, Damage, TopicId, step_back};
+use crate::bag::{Bag, TopicId, step_back};
 use crate::decode::{MessageAt, MessageFinder};
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::layers::LookupResult;
@@ -54,6 +54,8 @@ pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 #[derive(Debug)]
 pub struct Lookup {
     requests: Sender<LookupRequest>,
+    /// What it reads; `None` if somebody else answers.
+    bag: Option<Bag>,
 }
 
 impl Lookup {
@@ -64,15 +66,22 @@ impl Lookup {
             reason = "the screen asks a few times a second at most, and the newest counts"
         )]
         let (send, requests) = unbounded();
+        let read = Some(bag.clone());
         std::thread::Builder::new()
             .name("lookup".into())
             .spawn(move || run(&bag, &requests, &sink))?;
-        Ok(Self { requests: send })
+        Ok(Self {
+            requests: send,
+            bag: read,
+        })
     }
 
     /// Sends the requests to somebody else, who answers with events.
     pub fn to(requests: Sender<LookupRequest>) -> Self {
-        Self { requests }
+        Self {
+            requests,
+            bag: None,
+        }
     }
 
     /// Requests the density of a range.
@@ -90,9 +99,14 @@ impl Lookup {
         self.send(LookupRequest::Message(topic, at));
     }
 
-    /// Requests the damaged parts; `met` is what the player has met.
-    pub fn damaged(&self, met: Vec<Damage>) {
-        self.send(LookupRequest::Damaged(met));
+    /// Requests the damaged parts.
+    pub fn damaged(&self) {
+        self.send(LookupRequest::Damaged);
+    }
+
+    /// The number of damaged places that are known, whoever has met them; 0 if somebody else answers.
+    pub(super) fn known_damage(&self) -> u64 {
+        self.bag.as_ref().map_or(0, Bag::damage_count)
     }
 
     /// Requests the warnings and errors of nodes.
@@ -131,7 +145,6 @@ struct PendingRequests<'a> {
     message: Option<(TopicId, Time<Ros>)>,
     /// Whether the holes were requested.
     holes: bool,
-    damaged: Option<Vec<Damage>>,
     picture_finder: PictureFinder,
     pictures: Option<PictureRequest>,
     watch: Option<(Vec<Pin>, TimeRange)>,
@@ -151,7 +164,6 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         outline: None,
         message: None,
         holes: false,
-        damaged: None,
         picture_finder: PictureFinder::new(bag.clone()),
         pictures: None,
         watch: None,
@@ -171,21 +183,12 @@ impl PendingRequests<'_> {
             LookupRequest::Outline(range) => self.outline = Some(range),
             LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
             LookupRequest::Holes => self.holes = true,
-            LookupRequest::Damaged(met) => self.damaged = Some(met),
+            // No message has to be read for this.
+            LookupRequest::Damaged => (self.sink)(Event::Damaged(self.bag.damaged_parts())),
             LookupRequest::Alerts => self.alerts = true,
             LookupRequest::Find(request) => self.find = Some(request),
             LookupRequest::Pictures(request) => self.pictures = Some(request),
             LookupRequest::Watch(pins, range) => self.watch = Some((pins, range)),
-        }
-    }
-
-    /// Tells the damaged parts, for which no message has to be read.
-    fn answer_damaged(&mut self) {
-        if let Some(met) = self.damaged.take() {
-            let bag = self.bag;
-            let all = bag.damage().iter().chain(&met);
-            let parts = all.filter_map(|damage| bag.damaged_part(damage));
-            (self.sink)(Event::Damaged(parts.collect()));
         }
     }
 
@@ -222,7 +225,6 @@ impl PendingRequests<'_> {
                 (self.sink)(Event::Lookup(LookupResult { topic, at, outcome }));
             }
         }
-        self.answer_damaged();
         !self.is_over
     }
 

@@ -1,6 +1,6 @@
 //! [`LookupRequest`]: what the screen asks for.
 
-use crate::bag::{Damage, TopicId};
+use crate::bag::TopicId;
 use crate::find::Expression;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::pictures::requests::PictureRequest;
@@ -16,9 +16,9 @@ pub enum LookupRequest {
     /// The holes of the recording; answered by `Event::Holes`, and before it, if they are known, `Event::Periods`,
     /// but not by a player elsewhere.
     Holes,
-    /// The parts of the recording that are lost because of damage: that which was found when it was opened, and that
-    /// which the player has met; answered by `Event::Damaged`, but not by a player elsewhere.
-    Damaged(Vec<Damage>),
+    /// The parts of the recording that are lost because of damage, as far as it is known; answered by
+    /// `Event::Damaged`, but not by a player elsewhere.
+    Damaged,
     /// The warnings and errors of nodes; answered by `Event::Alerts`, several times while they become known, but not
     /// by a player elsewhere.
     Alerts,

@@ -267,6 +267,8 @@ pub(crate) struct Lit {
 pub(crate) struct Hover {
     pub(crate) axis: Axis,
     pub(crate) column: u16,
+    /// The topic whose lane this is; `None` on the bar and the lanes above it.
+    pub(crate) topic: Option<TopicId>,
 }
 
 /// A part of the recording to write.

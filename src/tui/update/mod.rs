@@ -229,7 +229,7 @@ impl Model {
             Action::NameMark => self.ask_for_mark_name(stamp),
             Action::NextMark => self.go_to_mark_or_hit(false, stamp),
             Action::PreviousMark => self.go_to_mark_or_hit(true, stamp),
-            Action::Hole(by) => self.go_to_hole(by, stamp),
+            Action::Hole(by) => self.go_to_gap(by, stamp),
             Action::Alert(by) => self.go_to_alert(by, stamp),
             Action::Move(by) => self.move_by(by.into()),
             Action::Page(by) => self.page(by.into()),

@@ -178,12 +178,21 @@ impl Model {
     /// The place on an axis under the mouse, if its time is to be shown.
     pub(in crate::tui) fn hovered(&self) -> Option<Hover> {
         let place = self.pointer.filter(|_| self.shows_hover())?;
-        let axis = match self.drag {
-            Some(Drag::Scrub(axis) | Drag::Range { axis, .. }) => axis,
-            None => self.axis_at(place)?,
+        let (axis, topic) = match (self.drag, self.axis_at(place)) {
+            (Some(Drag::Scrub(axis) | Drag::Range { axis, .. }), _) | (None, Some(axis)) => {
+                (axis, None)
+            }
+            (None, None) => {
+                let (axis, topic) = view::topic_lane_at(self, place)?;
+                (axis, Some(topic))
+            }
         };
         let column = axis.nearest_column(axis.time(place.x));
-        Some(Hover { axis, column })
+        Some(Hover {
+            axis,
+            column,
+            topic,
+        })
     }
 
     /// The axis at a cell.

@@ -240,7 +240,7 @@ fn clock_parts(model: &Model) -> Vec<Part> {
         let sent = model.counts.iter().map(|counts| counts.sent).sum();
         let late = words::late_style(theme, status.late, sent);
         parts.extend(count(7, status.late, "late", late));
-        parts.extend(count(3, status.damaged, "damaged", theme.damage));
+        parts.extend(count(3, model.damaged_places(), "damaged", theme.damage));
     }
     parts
 }

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use super::table::topic_lane;
 use super::words;
 use crate::find::Severity;
-use crate::time::{Ros, Time};
+use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::found::FoundMessage;
 use crate::tui::model::layout::Layout;
@@ -76,8 +76,9 @@ fn text(model: &Model, hover: Hover) -> String {
     }
 }
 
-/// What is drawn in this column: marks, A and B, alerts, hits, holes.
-fn there(model: &Model, Hover { axis, column }: Hover) -> Vec<String> {
+/// What is drawn in this column: marks, A and B, damage, alerts, hits, holes.
+fn there(model: &Model, hover: Hover) -> Vec<String> {
+    let Hover { axis, column, .. } = hover;
     let is_here = |time: Time<Ros>| axis.column(time) == Some(column);
     let marks = model.marks.iter().filter(|mark| is_here(mark.time));
     let mut all: Vec<String> = marks
@@ -96,6 +97,7 @@ fn there(model: &Model, Hover { axis, column }: Hover) -> Vec<String> {
         .flatten()
         .filter(|(time, _)| is_here(*time));
     all.extend(ends.map(|(_, name)| name.to_owned()));
+    all.extend(damage(model, hover));
     let found = |it: &&FoundMessage| is_here(it.time);
     let mut alerts: Vec<_> = model.alerts.messages.iter().filter(found).collect();
     alerts.sort_by_key(|it| it.severity != Some(Severity::Error));
@@ -106,24 +108,44 @@ fn there(model: &Model, Hover { axis, column }: Hover) -> Vec<String> {
             .chain(hits)
             .map(|it| found_in_words(model, it)),
     );
-    let recording = model.facts.recording;
-    let is_in = |hole| topic_lane::columns_of(hole, axis, recording).any(|it| it == column);
-    let of_all = model
-        .holes
-        .of_recording(axis.range)
-        .find(|hole| is_in(*hole));
-    let row = model.selected_row();
-    let of_topic = row.and_then(|row| {
-        let hole = model
-            .holes_of(row.id, axis.range)
-            .find(|hole| is_in(*hole))?;
-        Some((row.name.as_str(), hole))
-    });
-    if let Some((whose, hole)) = of_all.map(|hole| ("all topics", hole)).or(of_topic) {
-        let seconds = hole.duration().as_secs_f64();
-        all.push(format!("{whose}: no message for {seconds:.3} s"));
-    }
+    all.extend(hole(model, hover));
     all
+}
+
+/// The damage that is drawn in this column: on the lane of a topic that of the topic.
+fn damage(model: &Model, hover: Hover) -> impl Iterator<Item = String> {
+    let Hover {
+        axis,
+        column,
+        topic,
+    } = hover;
+    let parts = model.damaged.touching(axis.range, topic);
+    let parts = parts.filter(move |part| {
+        let shown = part.range.intersection(axis.range);
+        shown.is_some_and(|part| topic_lane::damaged_columns(part, axis).contains(&column))
+    });
+    parts.map(move |part| model.damage_in_words(part))
+}
+
+/// The hole that is drawn in this column: of the recording, or else of the topic whose lane this is, on the bar of the
+/// selected topic.
+fn hole(model: &Model, hover: Hover) -> Option<String> {
+    let Hover {
+        axis,
+        column,
+        topic,
+    } = hover;
+    let recording = model.facts.recording;
+    let is_in = |hole: &TimeRange| {
+        let mut columns = topic_lane::columns_of(*hole, axis, recording);
+        columns.any(|it| it == column)
+    };
+    if let Some(hole) = model.holes.of_recording(axis.range).find(is_in) {
+        return Some(model.hole_in_words(None, hole));
+    }
+    let topic = topic.or_else(|| model.selected_row().map(|row| row.id))?;
+    let hole = model.holes_of(topic, axis.range).find(is_in)?;
+    Some(model.hole_in_words(Some(topic), hole))
 }
 
 fn found_in_words(model: &Model, found: &FoundMessage) -> String {

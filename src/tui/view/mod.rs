@@ -19,6 +19,7 @@ use crate::bag::TopicId;
 use crate::tui::input::bindings::Action;
 use crate::tui::model::layers::{Layer, Scroll};
 use crate::tui::model::parts::SortBy;
+use crate::tui::model::timeline::axis::Axis;
 use overlay::frame::Overlay;
 use overlay::{card, help, log};
 use table::columns::{Columns, Head};
@@ -128,6 +129,17 @@ pub(super) fn head_at(model: &Model, place: Position) -> Option<SortBy> {
     let head = heads.into_iter().find(is_there);
     head.filter(|_| layout.titles.contains(place))
         .map(|head| head.by)
+}
+
+/// The topic whose lane in the table is at a place, and the axis of the lane.
+pub(super) fn topic_lane_at(model: &Model, place: Position) -> Option<(Axis, TopicId)> {
+    let layout = model.layout();
+    let (left, width) = Columns::new(model, &layout).density?;
+    let is_there = layout.table.contains(place) && (left..left + width).contains(&place.x);
+    let row = usize::from(place.y.checked_sub(layout.table.y)?);
+    let row = model.shown_rows().nth(model.top + row);
+    let axis = model.axis(model.window.range(), left, width);
+    row.filter(|_| is_there).map(|row| (axis, row.id))
 }
 
 /// How many plots of watched fields have no room.

@@ -175,7 +175,7 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
         cell.set_symbol(glyphs.fold).set_style(theme.hole);
     }
     for part in model.damaged.within(window, None) {
-        for column in axis.nearest_column(part.start())..=axis.nearest_column(part.stop()) {
+        for column in topic_lane::damaged_columns(part, axis) {
             let cell = &mut out[(column, row)];
             cell.set_symbol(glyphs.damaged).set_style(theme.damage);
         }

@@ -1,12 +1,15 @@
 //! Malformed and hostile files: opening fails or damage is reported with the right count; no panic and no huge
 //! allocation.
 
-use bagplay::bag::{Bag, Damage, DamageKind, Direction, Message, Selection, StartAt, TopicId};
+use bagplay::bag::{
+    Bag, Damage, DamageExtent, DamageKind, DamagedPart, Direction, Message, Selection, StartAt,
+    TopicId,
+};
 use bagplay::time::{Time, TimeRange};
 use mcap::Compression;
 use mcap::records::op;
 
-use crate::support::mcaps::{Files, Note, Spec, TopicSpec, all, bag, place, texts};
+use crate::support::mcaps::{Files, Note, Spec, TopicSpec, all, bag, incompressible, place, texts};
 
 /// Five chunks of twenty messages, one per millisecond. Without checksums, which would report every change first.
 pub(crate) fn base(compression: Option<Compression>) -> Spec {
@@ -450,6 +453,10 @@ fn what_is_lost_by_damage_has_times_and_topics() {
     );
     let names = part.topics.iter().map(|id| &bag.topics()[id.index()].name);
     assert_eq!(names.collect::<Vec<_>>(), ["/a", "/c"]);
+    assert_eq!(
+        (part.at, part.extent, part.messages),
+        (second.at as u64, DamageExtent::Chunk, Some(2))
+    );
     // Nothing is lost by these, or nobody knows when.
     let other = |change: fn(&mut Damage)| {
         let mut damage = damage[0].clone();
@@ -460,3 +467,96 @@ fn what_is_lost_by_damage_has_times_and_topics() {
     assert_eq!(other(|damage| damage.offset = 0), None);
     assert_eq!(other(|damage| damage.file = "elsewhere".into()), None);
 }
+
+/// The damaged parts that are known: what is known of their times, these in milliseconds, and how many messages.
+fn parts(bag: &Bag) -> Vec<(DamageExtent, i64, i64, Option<u64>)> {
+    let part = |part: &DamagedPart| {
+        let [from, to] =
+            [part.range.start(), part.range.stop()].map(|end| end.as_nanos() / 1_000_000);
+        (part.extent, from, to, part.messages)
+    };
+    bag.damaged_parts().iter().map(part).collect()
+}
+
+#[test]
+fn damage_that_one_reader_has_met_is_known_to_all_and_counts_once() {
+    let mut bytes = base(None).options(|o| o.calculate_chunk_crcs(true)).write();
+    let at = chunk_field(&bytes, 2, 500);
+    bytes[at] ^= 1;
+    let bag = bag(&bytes);
+    let clone = bag.clone();
+    assert_eq!((bag.damage_count(), parts(&bag)), (0, vec![]));
+    let read = || {
+        let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+        walk.flatten().count()
+    };
+    let third = (DamageExtent::Chunk, 40, 59, Some(20));
+    for _ in 0..2 {
+        assert_eq!(read(), 80);
+        assert_eq!((clone.damage_count(), parts(&clone)), (1, vec![third]));
+    }
+    assert_eq!(bag.damage(), []);
+}
+
+/// Nothing has been read when these are asked for.
+#[test]
+fn parts_that_are_lost_are_known_from_opening_as_far_as_it_finds_them() {
+    let spec = || base(Some(Compression::Zstd));
+    // The last chunk has no end.
+    let mut cut = spec().write();
+    cut.truncate(place(&cut, op::CHUNK, 4).at + 60);
+    let cut = bag(&cut);
+    let end = (DamageExtent::OpenEnd, 79, 79, None);
+    assert_eq!((cut.damage_count(), parts(&cut)), (1, vec![end]));
+
+    // Neither a summary nor one of the chunks.
+    let mut gone = spec().write();
+    let third = place(&gone, op::CHUNK, 2).at;
+    gone.truncate(place(&gone, op::DATA_END, 0).at);
+    gone[third] = 0;
+    let between = (DamageExtent::Between, 39, 60, None);
+    let end = (DamageExtent::OpenEnd, 99, 99, None);
+    assert_eq!(parts(&bag(&gone)), [between, end]);
+
+    // Without message indexes, chunks are opened for their channels. The damage is reported when they are played.
+    let unindexed = spec().options(|o| o.emit_message_indexes(false).emit_summary_records(false));
+    let mut unread = unindexed.write();
+    let at = chunk_field(&unread, 1, 45);
+    unread[at..at + 8].fill(0xff);
+    let unread = bag(&unread);
+    let second = (DamageExtent::Chunk, 20, 39, None);
+    assert_eq!((unread.damage_count(), parts(&unread)), (1, vec![second]));
+    assert_eq!(unread.damage(), []);
+    let (messages, damage) = play(&unread, Direction::Forward);
+    assert_eq!(
+        (messages.len(), damage),
+        (80, vec![DamageKind::Compression])
+    );
+    assert_eq!(unread.damage_count(), 1);
+
+    // A file that was compressed as a whole: where its stream breaks is no place of the recording.
+    let note = |n: u64| vec![Note::new(0, n * 1_000_000, incompressible(n, 40_000))];
+    let large = Spec::new((0..20).map(note).collect()).write();
+    let packed = zstd::encode_all(&large[..], 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.mcap.zstd");
+    std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    let unpacked = Bag::open(&[path]).unwrap();
+    let kinds: Vec<_> = unpacked.damage().iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::Compression, DamageKind::Truncated]);
+    let extents: Vec<_> = parts(&unpacked).iter().map(|part| part.0).collect();
+    assert_eq!(extents, [DamageExtent::OpenEnd]);
+
+    // Nothing is lost by these.
+    let mut behind = spec().write();
+    behind.extend([1; 20]);
+    let behind = bag(&behind);
+    let kinds: Vec<_> = behind.damage().iter().map(|it| it.kind).collect();
+    assert_eq!((kinds, parts(&behind)), (vec![DamageKind::Framing], vec![]));
+    let mut index = spec().write();
+    let at = place(&index, op::CHUNK_INDEX, 0).at + 9;
+    put(&mut index, at, 1);
+    let index = bag(&index);
+    assert_eq!((index.damage().len(), parts(&index)), (1, vec![]));
+}
+

@@ -218,7 +218,7 @@ fn a_wrong_end_of_a_file_loses_no_message() {
     let zstd = base(ZSTD);
     let cases: [(&str, Change, DamageKind); 8] = [
         ("no end magic", |b| b.truncate(b.len() - 8), Truncated),
-        ("bytes behind the end", |b| b.extend([0; 1024]), Truncated),
+        ("bytes behind the end", |b| b.extend([0; 1024]), Framing),
         ("twice the file", |b| b.extend(b.clone()), Index),
         (
             "footer opcode",

@@ -712,6 +712,47 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
         info["message_count"].as_u64()
     );
     assert_eq!(info["check"]["damage"][0]["kind"], "truncated");
+    // Nothing tells how much later times there were.
+    let part = &info["damaged"][0];
+    assert_eq!(part["start_ns"], info["end_ns"]);
+    let unknown = ["end_ns", "duration_s", "messages"].map(|key| part[key].is_null());
+    assert_eq!(
+        (unknown, part["kind"].as_str()),
+        ([true; 3], Some("truncated"))
+    );
+    let seconds = info["duration_s"].as_f64().unwrap();
+    let line = format!("{seconds:+12.3} s         ? s  topics not known: {cut}, byte ");
+    for args in [&["info"][..], &["info", "--check"]] {
+        let page = play().args(args).arg(&cut).assert();
+        page.stdout(contains("damaged   1 part\n").and(contains(&line)));
+    }
+}
+
+/// A payload in the third of five chunks is changed.
+#[test]
+fn a_check_lists_what_is_lost_with_its_times_and_topics() {
+    let mut bytes = base(None).options(|o| o.calculate_chunk_crcs(true)).write();
+    let third = place(&bytes, 0x06, 2);
+    bytes[third.at + 9 + third.body - 1] ^= 1;
+    let files = Files::of([bytes]);
+    let bag = &files.paths[0];
+    let unread = play().arg("info").arg(bag).assert().code(0);
+    unread.stdout(contains("damaged   ").not());
+    let checked = play().args(["info", "--check"]).arg(bag).assert().code(3);
+    let line = format!(
+        "damaged   1 part\n                +0.040 s     0.019 s  /t0, /t1, up to 20 messages: {}, byte {}\n",
+        bag.to_str().unwrap(),
+        third.at
+    );
+    checked.stdout(contains(line));
+    let args = ["info", "--check", "--format", "json"];
+    let printed = play().args(args).arg(bag).assert().code(3);
+    let part = &json(&printed.get_output().stdout)["damaged"][0];
+    let due = serde_json::json!({
+        "file": bag, "offset": third.at, "kind": "checksum", "topics": ["/t0", "/t1"],
+        "start_ns": 40_000_000, "end_ns": 59_000_000, "duration_s": 0.019, "messages": 20,
+    });
+    assert_eq!(*part, due);
 }
 
 #[test]

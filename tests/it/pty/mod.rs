@@ -1,6 +1,7 @@
 //! The transport bar in a pseudo-terminal.
 
 pub(crate) mod attach;
+pub(crate) mod damage;
 #[cfg(feature = "pictures")]
 mod pictures;
 pub(crate) mod start;

@@ -1,7 +1,8 @@
 //! Whether the bar is shown, and how it looks: terminals, the environment, flags, `config.toml`, the log.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::pty::damage::damaged;
 use crate::pty::terminal_session::{
     BACKSPACE, DARK_BACKGROUND, ENTER, ESC, Frame, NO_BACKGROUND, TerminalCommand, demo, has, play,
     play_bag, play_demo, until,
@@ -364,36 +365,6 @@ fn in_ascii_every_byte_is_ascii() {
         let near = |at: usize| String::from_utf8_lossy(&bytes[at.saturating_sub(60)..at + 9]);
         assert_eq!(other.map(near), None);
     }
-}
-
-/// The demo cut in half, and with a damaged chunk.
-fn damaged(folder: &Path) -> (PathBuf, PathBuf) {
-    let mut bytes = std::fs::read(demo()).unwrap();
-    let cut = folder.join("cut.mcap");
-    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
-    let chunks = mcap::Summary::read(&bytes).unwrap().unwrap().chunk_indexes;
-    let middle = usize::try_from(chunks[chunks.len() / 2].chunk_start_offset).unwrap() + 1_000;
-    bytes[middle..middle + 100].fill(0x55);
-    let spoiled = folder.join("spoiled.mcap");
-    std::fs::write(&spoiled, bytes).unwrap();
-    (cut, spoiled)
-}
-
-#[test]
-fn what_is_lost_by_damage_is_on_the_bar_once_it_was_met() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, spoiled) = damaged(folder.path());
-    let args = ["--wire", "null", "--rate", "100", "--start-paused"];
-    let mut session = play_bag(&spoiled, &args).size(120, 30).run();
-    let frame = session.wait_text("PAUSED");
-    assert!(!frame.has("╳"), "{frame}");
-    session.keys(" ");
-    let frame = session.wait_for("damage", |frame| frame.row("├").contains('╳'));
-    // In the lanes of the topics that had messages there.
-    let is_lane = |row: &&String| row.contains("/imu") && row.contains('╳');
-    assert!(frame.rows.iter().any(|row| is_lane(&row)), "{frame}");
-    session.keys("q");
-    session.wait_end();
 }
 
 /// Checks that log lines are in the log area: after their time of day, between the table and the footer.

@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use bagplay::bag::{Hole, Outline, Schema, Silent, Topic, TopicId, TopicOutline};
+use bagplay::bag::{
+    Damage, DamageExtent, DamageKind, DamagedPart, Hole, Outline, Schema, Silent, Topic, TopicId,
+    TopicOutline,
+};
 use bagplay::marks::Mark;
 use bagplay::picture::{Picture, PixelSize, Pixels};
 use bagplay::player::{ClockMode, Gates, Pace, PlayedRange, State, Status, TopicCounts};
@@ -15,6 +18,7 @@ use bagplay::tui::{
     Series, Severity, Size, Subscribers, Theme, ThemeName, TimeFormat, TopicRow, WatchedValue,
     WatchedValues, draw,
 };
+use bagplay::untrusted::FileName;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
@@ -489,6 +493,53 @@ pub(crate) fn holes() -> Vec<Hole> {
         (images, 40_000, 40_300),
     ];
     holes.map(hole).to_vec()
+}
+
+/// A chunk with messages of two topics, bytes between two chunks, and the end of the last file.
+pub(crate) fn damaged() -> Vec<DamagedPart> {
+    let part = |(file, detail, kind, extent), from, to| DamagedPart {
+        damage: Damage {
+            file: FileName::from(file),
+            offset: 1_000,
+            kind,
+            detail: String::from(detail),
+        },
+        at: 1_000,
+        range: TimeRange::between(at(from), at(to)),
+        extent,
+        topics: Vec::new(),
+        messages: None,
+    };
+    let chunk = "chunk fails its checksum and is skipped";
+    let chunk = (
+        "/data/drive_0.mcap",
+        chunk,
+        DamageKind::Checksum,
+        DamageExtent::Chunk,
+    );
+    let bytes = "1234 bytes that are no records are skipped";
+    let bytes = (
+        "/data/drive_1.mcap",
+        bytes,
+        DamageKind::Framing,
+        DamageExtent::Between,
+    );
+    let end = "its last 77 bytes are no whole record";
+    let end = (
+        "/data/drive_1.mcap",
+        end,
+        DamageKind::Truncated,
+        DamageExtent::OpenEnd,
+    );
+    vec![
+        DamagedPart {
+            topics: vec![TopicId(0), TopicId(4)],
+            messages: Some(460),
+            ..part(chunk, 34_000, 36_000)
+        },
+        part(bytes, 50_000, 50_100),
+        part(end, SECONDS * 1000, SECONDS * 1000),
+    ]
 }
 
 /// The counts of messages sent up to a position; they continue in later laps.

@@ -12,11 +12,13 @@ use bagplay::tui::{
 };
 use crossbeam_channel::{Receiver, bounded};
 
-use crate::support::mcaps::{Note, Spec, bag};
+use crate::support::mcaps::{Note, Spec, bag, place};
 use crate::support::patience::PATIENCE;
 
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+
 fn demo() -> Bag {
-    Bag::open(&[concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap")]).unwrap()
+    Bag::open(&[DEMO]).unwrap()
 }
 
 /// A lookup of the demo, and its events; the channel is disconnected when its thread has ended.
@@ -60,6 +62,36 @@ fn the_holes_are_those_of_the_recording() {
     assert_eq!(next(), Event::Periods(timing.periods));
     assert_eq!(next(), Event::Holes(timing.holes));
     assert_eq!(bag.holes().map(|holes| holes.len()), Some(1));
+}
+
+#[test]
+fn damage_that_another_reader_has_met_is_told() {
+    let mut bytes = std::fs::read(DEMO).unwrap();
+    let chunk = place(&bytes, 0x06, 3);
+    let payload = chunk.at + 9 + chunk.body - 100;
+    bytes[payload..payload + 50].fill(0x55);
+    let bag = bag(&bytes);
+    let (send, events) = bounded(1000);
+    let sink = move |event| send.send(event).unwrap();
+    let lookup = Lookup::start(bag.clone(), Arc::new(sink)).unwrap();
+    lookup.damaged();
+    assert_eq!(
+        events.recv_timeout(PATIENCE).unwrap(),
+        Event::Damaged(vec![])
+    );
+    let all = Selection::all(&bag);
+    let walk = bag.cursor(
+        &all,
+        StartAt::At(bag.range().unwrap().start()),
+        Direction::Forward,
+    );
+    let damage: Vec<_> = walk.filter_map(Result::err).collect();
+    lookup.damaged();
+    let Event::Damaged(parts) = events.recv_timeout(PATIENCE).unwrap() else {
+        panic!("no damage");
+    };
+    let told: Vec<_> = parts.iter().map(|part| part.damage.clone()).collect();
+    assert_eq!((told, parts[0].at), (damage, chunk.at as u64));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn the_time_under_the_mouse_is_shown_and_what_is_there() {
         (
             30,
             BAR,
-            "14:32:29.307 CEST  +00:22.307  all topics: no message for 6.000 s",
+            "14:32:29.307 CEST  +00:22.307  hole of all topics from +00:20.000, 6.000 s",
         ),
         (78, BAR, "14:33:07.000 CEST  +01:00.000"),
         (10, BAR + 5, ""),
@@ -66,6 +66,54 @@ fn the_time_under_the_mouse_is_shown_and_what_is_there() {
     mouse(&mut model, Gesture::RangePress, 13, BAR);
     mouse(&mut model, Gesture::Drag, 20, BAR + 9);
     assert_eq!(below_bar(&model), "12:32:21.615 UTC  +00:14.615  B");
+}
+
+/// The bar shows all damage, the lane of a topic that of the topic. In the lanes a column is 5 s.
+#[test]
+fn the_mouse_tells_what_damage_and_holes_are() {
+    let mut model = paused();
+    model.handle(Event::Damaged(damaged()), stamp(0));
+    let first_topic = BAR + 3;
+    let chunk = Some("damage +00:34.000 to +00:36.000: drive_0.");
+    let camera = Some("hole of /camera/front/image_raw from +00:40.");
+    for (column, row, said) in [
+        (45, BAR, chunk),
+        (47, BAR, chunk),
+        (48, BAR, None),
+        (78, BAR, Some("damage from +01:00.000 on: drive_1.mcap")),
+        (74, first_topic, chunk),
+        (74, first_topic + 1, None),
+        (76, first_topic + 1, camera),
+        (76, first_topic, None),
+        (
+            78,
+            first_topic + 1,
+            Some("damage between +00:50.000 and +00:50.100"),
+        ),
+        (
+            72,
+            first_topic + 1,
+            Some("hole of all topics from +00:20.000"),
+        ),
+    ] {
+        mouse(&mut model, Gesture::Move, column, row);
+        let shown = below_bar(&model);
+        assert!(
+            shown.contains("CEST  +00:") || shown.contains("CEST  +01:"),
+            "{shown}"
+        );
+        match said {
+            Some(said) => assert!(shown.contains(said), "{column} {row}: {shown}"),
+            None => assert!(
+                !shown.contains("damage") && !shown.contains("hole"),
+                "{shown}"
+            ),
+        }
+    }
+    // A click on the lane of a topic selects the topic.
+    mouse(&mut model, Gesture::Press, 73, first_topic + 1);
+    assert_eq!(model.take_effects(), []);
+    assert_eq!(selected(&model).map(bagplay::bag::TopicId::index), Some(1));
 }
 
 #[test]

@@ -253,6 +253,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => any_found().prop_map(Event::Hits),
         1 => "[a-z ]{0,200}".prop_map(Event::NotCut),
         1 => any::<bool>().prop_map(|is_known| Event::Holes(is_known.then(holes))),
+        1 => (0..4_usize).prop_map(|parts| Event::Damaged(damaged().split_off(parts.min(3)))),
         1 => (0..20_u32, any_millis(), found)
             .prop_map(|(topic, millis, found)| Event::Lookup(LookupResult { topic: TopicId(topic), at: at(millis), outcome: found })),
     ]

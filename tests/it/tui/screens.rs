@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use bagplay::bag::{DamagedPart, Hole, Silent, TopicId};
+use bagplay::bag::{Hole, Silent, TopicId};
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
 use bagplay::player::{ClockMode, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
@@ -258,15 +258,25 @@ fn late_and_damaged_messages() {
     }
     (many[3].sent, many[3].bytes) = (123_456_789, u64::MAX);
     model.observe(wall(0), Some(status), many, None);
-    assert!(model.wants_damaged_parts() && !model.wants_damaged_parts());
-    let part = |from, to, topics: &[u32]| DamagedPart {
-        chunk: 0,
-        range: TimeRange::between(at(from), at(to)),
-        topics: topics.iter().copied().map(TopicId).collect(),
-    };
-    let parts = vec![part(34_000, 36_000, &[0, 4]), part(50_000, 50_100, &[])];
-    model.handle(Event::Damaged(parts), stamp(0));
+    assert!(model.wants_damaged_parts(2) && !model.wants_damaged_parts(2));
+    model.handle(Event::Damaged(damaged()), stamp(0));
     assert_snapshot!(picture(&model, size(160, 24)));
+}
+
+/// What was found when the recording was opened, and what background reads meet, is not counted by the player.
+#[test]
+fn damage_is_counted_before_anything_is_played() {
+    let mut model = paused();
+    let header = |model: &Model| text(&drawn(model, size(160, 24)).0)[0].clone();
+    assert!(!header(&model).contains("damaged"));
+    assert!(model.wants_damaged_parts(1));
+    assert!(header(&model).contains("  1 damaged"));
+    let met = Status {
+        damaged: 3,
+        ..status(State::Paused, 12_184, speed(1_000_000))
+    };
+    set_status(&mut model, met);
+    assert!(header(&model).contains("  3 damaged"));
 }
 
 /// Two recordings with nothing between them: both have as many columns as seconds.

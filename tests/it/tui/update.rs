@@ -1466,19 +1466,20 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     assert_eq!(last_log_line(&model), says);
     known(&mut model, Some(Vec::new()));
     assert_eq!(effects_of(&mut model, "h"), "");
-    assert_eq!(last_log_line(&model), "no topic has a hole");
+    let says = "no topic has a hole, and no damage is known";
+    assert_eq!(last_log_line(&model), says);
     known(&mut model, Some(holes()));
-    let camera = "/camera/front/image_raw: no message for 0.300 s";
-    let all = "all topics: no message for 6.000 s";
+    let camera = "hole of /camera/front/image_raw from +00:40.000, 0.300 s";
+    let all = "hole of all topics from +00:20.000, 6.000 s";
     for (keys, expected, says) in [
         // The first topic is silent only when nothing was recorded.
         ("tab", "seek 20.000", all),
-        ("tab", "", "no later hole"),
+        ("tab", "", "no later hole or damage"),
         // The image has one of its own, too.
         ("down tab", "seek 40.000", camera),
-        ("tab", "", "no later hole"),
+        ("tab", "", "no later hole or damage"),
         ("shift+tab", "seek 20.000", all),
-        ("H", "", "no earlier hole"),
+        ("H", "", "no earlier hole or damage"),
         ("h", "seek 40.000", camera),
     ] {
         assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
@@ -1497,8 +1498,52 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     facts.is_elsewhere = true;
     let mut elsewhere = Model::new(facts, appearance(), rows(), marks(), SCREEN);
     assert_eq!(effects_of(&mut elsewhere, "tab"), "");
-    let says = "holes are shown only where the recording is read";
+    let says = "holes and damage are shown only where the recording is read";
     assert_eq!(last_log_line(&elsewhere), says);
+}
+
+#[test]
+fn tab_goes_through_holes_and_damage_in_the_order_of_time() {
+    let mut model = paused();
+    model.handle(Event::Holes(Some(holes())), stamp(0));
+    model.handle(Event::Damaged(damaged()), stamp(0));
+    let hole = "hole of all topics from +00:20.000, 6.000 s";
+    let camera = "hole of /camera/front/image_raw from +00:40.000, 0.300 s";
+    let chunk = "damage +00:34.000 to +00:36.000: drive_0.mcap: /camera/front/camera_info, /imu/data: \
+                 chunk fails its checksum and is skipped";
+    let bytes = "damage between +00:50.000 and +00:50.100: drive_1.mcap: 1234 bytes that are no records are skipped";
+    let end = "damage from +01:00.000 on: drive_1.mcap: its last 77 bytes are no whole record";
+    for (keys, expected, says) in [
+        ("tab", "seek 20.000", hole),
+        ("tab", "seek 34.000", chunk),
+        ("tab", "seek 50.000", bytes),
+        ("tab", "seek 60.000", end),
+        ("tab", "", "no later hole or damage"),
+        // The image has no message in the damaged chunk, and a hole of its own.
+        ("down shift+tab", "seek 50.000", bytes),
+        ("shift+tab", "seek 40.000", camera),
+        ("shift+tab", "seek 20.000", hole),
+        ("shift+tab", "", "no earlier hole or damage"),
+    ] {
+        assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
+        assert_eq!(last_log_line(&model), says, "{keys}");
+    }
+    // Of what begins at the same time, all is named.
+    let mut both = damaged();
+    both[0].range = TimeRange::between(at(20_000), at(26_000));
+    model.handle(Event::Damaged(both), stamp(0));
+    assert_eq!(effects_of(&mut model, "up 0 tab"), "seek 20.000");
+    press(&mut model, "e");
+    assert!(is_shown(&model, hole) && is_shown(&model, "damage +00:20.000 to +00:26.000"));
+    // Damage is known before the holes are.
+    let mut early = paused();
+    early.handle(Event::Damaged(damaged()[..1].to_vec()), stamp(0));
+    assert_eq!(effects_of(&mut early, "tab"), "seek 34.000");
+    assert_eq!(effects_of(&mut early, "tab"), "");
+    assert_eq!(
+        last_log_line(&early),
+        "no later damage; still reading the index"
+    );
 }
 
 #[test]

@@ -104,16 +104,17 @@ fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> FileInde
     let mut scan = Scan::new(source, &mut index, opening);
     let end = scan.walk(8, source.len);
     let mut counts = scan.counts();
-    let truncated = |offset, detail| Why {
+    let loss_at = |offset, kind, detail| Why {
         offset,
-        kind: DamageKind::Truncated,
+        kind,
         detail,
     };
+    let truncated = |offset, detail| loss_at(offset, DamageKind::Truncated, detail);
     let rest = |from| source.len - from;
     let loss = match end {
         End::Footer(at) if at < source.len => {
             let detail = format!("{} bytes follow the end of the recording", rest(at));
-            Some(truncated(at, detail))
+            Some(loss_at(at, DamageKind::Framing, detail))
         }
         End::Footer(_) => None,
         End::Edge => {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::bag::{Bag, Damage};
+use crate::bag::{Bag, DamageExtent, DamagedPart};
 use crate::cli::report::units::{count, plural};
 use crate::time::{Ros, Time};
 use crate::untrusted::{FileName, Foreign};
@@ -26,11 +26,14 @@ struct DamagedInfo {
     /// The topics that had messages there; empty if they are not known.
     topics: Vec<String>,
     start_ns: i64,
-    end_ns: i64,
-    duration_s: f64,
+    /// `None` if the end of the file is missing, and with it the times up to which messages are lost.
+    end_ns: Option<i64>,
+    duration_s: Option<f64>,
+    /// How many messages the damaged chunk has; `None` if that is not known.
+    messages: Option<u64>,
 }
 
-/// The damaged parts of a recording: the first hundred, and how many there are.
+/// The damaged parts of a recording, in the order of their starts: the first hundred, and how many there are.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub(crate) struct DamagedParts {
@@ -43,27 +46,23 @@ pub(crate) struct DamagedParts {
 }
 
 impl DamagedParts {
-    /// Those of this damage; one for each damaged chunk.
-    pub(crate) fn of(bag: &Bag, damage: &[Damage]) -> Self {
+    /// Those that are known without reading any more.
+    pub(crate) fn of(bag: &Bag) -> Self {
         let mut parts = Self::default();
-        for one in damage {
-            parts.add(bag, one);
+        for part in bag.damaged_parts() {
+            parts.add(bag, &part);
         }
         parts
     }
 
-    /// Adds damage, if messages are lost by it at times that are known.
-    pub(crate) fn add(&mut self, bag: &Bag, damage: &Damage) {
-        let Some(part) = bag.damaged_part(damage) else {
-            return;
-        };
-        if !self.known.insert((damage.file.clone(), part.chunk)) {
+    /// Adds a part, if no part of the same chunk is known.
+    pub(crate) fn add(&mut self, bag: &Bag, part: &DamagedPart) {
+        let damage = &part.damage;
+        if !self.known.insert((damage.file.clone(), part.at)) {
             return;
         }
         self.all += 1;
-        if self.list.len() == MOST {
-            return;
-        }
+        let is_open = part.extent == DamageExtent::OpenEnd;
         let topics = part.topics.iter();
         let topics = topics.filter_map(|id| Some(bag.topics().get(id.index())?.name.clone()));
         let info = DamagedInfo {
@@ -72,10 +71,15 @@ impl DamagedParts {
             kind: damage.kind.name(),
             topics: topics.collect(),
             start_ns: part.range.start().as_nanos(),
-            end_ns: part.range.stop().as_nanos(),
-            duration_s: part.range.duration().as_secs_f64(),
+            end_ns: (!is_open).then(|| part.range.stop().as_nanos()),
+            duration_s: (!is_open).then(|| part.range.duration().as_secs_f64()),
+            messages: part.messages,
         };
-        self.list.push(info);
+        let place = self
+            .list
+            .partition_point(|known| known.start_ns <= info.start_ns);
+        self.list.insert(place, info);
+        self.list.truncate(MOST);
     }
 
     /// Adds the parts to the page, with their times relative to the start, as `--start` accepts them. Nothing if there
@@ -91,10 +95,15 @@ impl DamagedParts {
             let time = Time::from_nanos(part.start_ns);
             let into = time.saturating_since(start).as_secs_f64();
             let length = part.duration_s;
+            let length = length.map_or("?".to_owned(), |length| format!("{length:.3}"));
             let topics = part.topics_in_words();
+            let messages = part.messages;
+            let messages = messages.map_or_else(String::new, |messages| {
+                format!(", up to {}", plural(messages, "message"))
+            });
             let _ = writeln!(
                 page,
-                "          {into:+12.3} s  {length:8.3} s  {topics}: {}, byte {}",
+                "          {into:+12.3} s  {length:>8} s  {topics}{messages}: {}, byte {}",
                 part.file, part.offset
             );
         }

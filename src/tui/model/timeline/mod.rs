@@ -5,5 +5,6 @@ pub(in crate::tui) mod axis;
 pub(in crate::tui) mod damaged;
 pub(in crate::tui) mod folds;
 pub(in crate::tui) mod holes;
+pub(in crate::tui) mod in_words;
 pub(in crate::tui) mod lane;
 pub(in crate::tui) mod shown;

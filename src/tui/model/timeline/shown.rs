@@ -44,10 +44,16 @@ impl Model {
         holes.into_iter().flatten()
     }
 
-    /// Whether the damaged parts are to be asked for: at the start, and when the player has met more.
-    pub fn wants_damaged_parts(&mut self) -> bool {
-        let met = self.status.map_or(0, |status| status.damaged);
-        !self.facts.is_elsewhere && self.damaged.are_to_be_asked_for(met, self.now)
+    /// Whether the damaged parts are to be asked for, now that so many damaged places are known: at the start, and if
+    /// there are more.
+    pub fn wants_damaged_parts(&mut self, known: u64) -> bool {
+        !self.facts.is_elsewhere && self.damaged.are_to_be_asked_for(known, self.now)
+    }
+
+    /// How many damaged places are known, whether the player or a read for the screen has met them.
+    pub(in crate::tui) fn damaged_places(&self) -> u64 {
+        let of_player = self.status.map_or(0, |status| status.damaged);
+        of_player.max(self.damaged.places())
     }
 
     /// Whether the playhead is in a hole of a topic.

@@ -1,69 +1,111 @@
-//! Jumps from hole to hole: of the selected topic, or of all topics if it has none.
+//! Jumps through holes and damaged parts, in the order of time: those of the selected topic, or of all topics if it has
+//! none.
 
 use jiff::Timestamp;
 
-use crate::bag::{Hole, Silent};
+use crate::bag::{DamagedPart, Hole, Silent, TopicId};
+use crate::time::{Ros, Time};
 use crate::tui::model::Model;
 use crate::tui::model::timeline::holes::Holes;
+use crate::untrusted::Foreign;
 
-impl Model {
-    /// Goes to the start of the next hole, or of the previous one if `by` is negative.
-    pub(crate) fn go_to_hole(&mut self, by: i8, stamp: Timestamp) {
-        if let Some(text) = self.why_no_holes() {
-            return self.log_info(text, stamp);
-        }
-        let Holes::Known(known) = &self.holes else {
-            return;
-        };
-        let selected = self.selected_row().map(|row| row.id);
-        let selected = selected.filter(|id| self.topic(*id).is_some_and(|topic| !topic.is_latched));
-        let is_of_selected = |hole: &Hole| selected.is_some_and(|topic| hole.concerns(topic));
-        let has_own = known.all.iter().any(is_of_selected);
-        let mut holes = known
-            .all
-            .iter()
-            .filter(|hole| !has_own || is_of_selected(hole));
-        let here = self.beyond_playhead(by < 0);
-        let found = if by < 0 {
-            holes.rfind(|hole| hole.range.start() < here)
-        } else {
-            holes.find(|hole| hole.range.start() > here)
-        };
-        match found.copied() {
-            Some(hole) => {
-                let text = self.hole_in_words(&hole);
-                self.seek(hole.range.start(), stamp);
-                self.log_info(text, stamp);
-            }
-            None if by < 0 => self.log_info("no earlier hole", stamp),
-            None => self.log_info("no later hole", stamp),
+/// What the keys go to.
+#[derive(Clone, Copy)]
+enum Gap<'a> {
+    Hole(&'a Hole),
+    Damage(&'a DamagedPart),
+}
+
+impl Gap<'_> {
+    fn start(&self) -> Time<Ros> {
+        match self {
+            Self::Hole(hole) => hole.range.start(),
+            Self::Damage(part) => part.range.start(),
         }
     }
 
-    fn why_no_holes(&self) -> Option<&'static str> {
-        match &self.holes {
-            Holes::Unknown if self.facts.is_elsewhere => {
-                Some("holes are shown only where the recording is read")
-            }
+    fn concerns(&self, topic: TopicId) -> bool {
+        match self {
+            Self::Hole(hole) => hole.concerns(topic),
+            Self::Damage(part) => part.concerns(topic),
+        }
+    }
+}
+
+impl Model {
+    /// Goes to the start of the next hole or damaged part, or of the previous one if `by` is negative.
+    pub(crate) fn go_to_gap(&mut self, by: i8, stamp: Timestamp) {
+        if self.facts.is_elsewhere {
+            let text = "holes and damage are shown only where the recording is read";
+            return self.log_info(text, stamp);
+        }
+        let gaps = self.gaps();
+        let here = self.beyond_playhead(by < 0);
+        let starts = gaps.iter().map(Gap::start);
+        let found = if by < 0 {
+            starts.filter(|start| *start < here).max()
+        } else {
+            starts.filter(|start| *start > here).min()
+        };
+        let Some(start) = found else {
+            let text = self.why_no_gap(by, gaps.is_empty());
+            return self.log_info(text, stamp);
+        };
+        let there = gaps.iter().filter(|gap| gap.start() == start);
+        let texts: Vec<String> = there.map(|gap| self.gap_in_words(*gap)).collect();
+        self.seek(start, stamp);
+        for text in texts {
+            self.log_info(text, stamp);
+        }
+    }
+
+    /// Those that are known: of the selected topic, or of all topics if it has none.
+    fn gaps(&self) -> Vec<Gap<'_>> {
+        let holes = match &self.holes {
+            Holes::Known(known) => known.all.as_slice(),
+            Holes::Unknown | Holes::NotLookedFor => &[],
+        };
+        let damaged = self.damaged.all().iter().map(Gap::Damage);
+        let mut gaps: Vec<Gap<'_>> = holes.iter().map(Gap::Hole).chain(damaged).collect();
+        let selected = self.selected_row().map(|row| row.id);
+        let selected = selected.filter(|id| self.topic(*id).is_some_and(|topic| !topic.is_latched));
+        let is_of_selected = |gap: &Gap<'_>| selected.is_some_and(|topic| gap.concerns(topic));
+        if gaps.iter().any(is_of_selected) {
+            gaps.retain(is_of_selected);
+        }
+        gaps
+    }
+
+    fn why_no_gap(&self, by: i8, has_none: bool) -> String {
+        let not_looked_for = match &self.holes {
             Holes::Unknown => Some("still reading the index"),
             Holes::NotLookedFor => Some(
                 "holes were not looked for: too many messages, or an index that does not list all messages in this order",
             ),
-            Holes::Known(known) if known.all.is_empty() => Some("no topic has a hole"),
             Holes::Known(_) => None,
+        };
+        let side = if by < 0 { "earlier" } else { "later" };
+        match (has_none, not_looked_for) {
+            (true, None) => "no topic has a hole, and no damage is known".to_owned(),
+            (true, Some(why)) => why.to_owned(),
+            (false, None) => format!("no {side} hole or damage"),
+            (false, Some(why)) => format!("no {side} damage; {why}"),
         }
     }
 
-    /// A hole in words: `/camera: no message for 2.500 s`.
-    fn hole_in_words(&self, hole: &Hole) -> String {
-        let silent = match hole.silent {
-            Silent::Recording => "all topics",
-            Silent::Topic { id, .. } => {
-                let row = self.rows.iter().find(|row| row.id == id);
-                row.map_or("a topic", |row| row.name.as_str())
+    fn gap_in_words(&self, gap: Gap<'_>) -> String {
+        match gap {
+            Gap::Hole(Hole { silent, range }) => {
+                let topic = match silent {
+                    Silent::Recording => None,
+                    Silent::Topic { id, .. } => Some(*id),
+                };
+                self.hole_in_words(topic, *range)
             }
-        };
-        let seconds = hole.range.duration().as_secs_f64();
-        format!("{silent}: no message for {seconds:.3} s")
+            Gap::Damage(part) => {
+                let detail = Foreign::text(&part.damage.detail);
+                format!("{}: {detail}", self.damage_in_words(part))
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The lane of one topic in its row of the table: its density and its holes over the part of the recording that the bar
 //! shows.
 
+use std::ops::RangeInclusive;
+
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 
@@ -60,7 +62,7 @@ pub(in crate::tui::view) fn draw(
         }
     }
     for part in model.damaged.within(axis.range, Some(row.id)) {
-        for column in axis.nearest_column(part.start())..=axis.nearest_column(part.stop()) {
+        for column in damaged_columns(part, axis) {
             let cell = &mut out[(column, y)];
             cell.set_symbol(glyphs.damaged)
                 .set_style(theme.damage.patch(style));
@@ -69,6 +71,11 @@ pub(in crate::tui::view) fn draw(
     if let Some(column) = head {
         out[(column, y)].set_style(theme.accent);
     }
+}
+
+/// The columns that show damage at these times of the axis: all that it touches.
+pub(in crate::tui::view) fn damaged_columns(part: TimeRange, axis: Axis) -> RangeInclusive<u16> {
+    axis.nearest_column(part.start())..=axis.nearest_column(part.stop())
 }
 
 /// The columns that show a hole: at least one, so that even a short hole is seen; otherwise not those at its ends, in
