@@ -197,7 +197,8 @@ fn read(data: &[u8]) {
                 .all(|count| count.is_finite() && *count >= 0.0)
         );
     }
-    let _ = bag.check_data_sections();
+    let _ = bag.check();
+    let _ = bag.damaged_parts();
     for damage in bag.damage() {
         assert!(damage.to_string().starts_with("x.mcap: "), "{damage}");
     }

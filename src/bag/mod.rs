@@ -29,6 +29,7 @@ pub use density::timing::Timing;
 pub use index::contents::FileSummary;
 pub use index::damaged_part::{DamageExtent, DamagedPart};
 pub use index::file::file_index::IndexOrigin;
+pub use index::full_check::FullCheck;
 pub use index::topic::{Schema, Topic};
 pub use message::{Key, Message, TopicId};
 pub use open::error::BagError;

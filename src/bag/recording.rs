@@ -18,6 +18,7 @@ use crate::bag::density::passes;
 use crate::bag::density::timing::Timing;
 use crate::bag::index::contents::{Contents, FileSummary};
 use crate::bag::index::damaged_part::DamagedPart;
+use crate::bag::index::full_check::FullCheck;
 use crate::bag::index::topic::Topic;
 use crate::bag::index::{damaged_part, full_check, message_compression};
 use crate::bag::latched::learned::Learned;
@@ -203,13 +204,24 @@ impl Bag {
     /// Compares the data section of each file with its checksum, if it has one; this reads the whole file. Checksums of
     /// chunks are compared whenever a chunk is opened.
     pub fn check_data_sections(&self) -> Vec<Damage> {
-        full_check::data_sections(&self.contents)
+        full_check::data_sections(&self.contents).damage
     }
 
     /// Opens every chunk and compares it with its indexes: finds all damage, including damage that a cursor would not
     /// meet.
     pub fn check_chunks(&self) -> Vec<Damage> {
-        full_check::chunks(&self.contents)
+        full_check::chunks(&self.contents, &[]).damage
+    }
+
+    /// Both of these checks, and what no checksum covers.
+    pub fn check(&self) -> FullCheck {
+        let sections = full_check::data_sections(&self.contents);
+        let chunks = full_check::chunks(&self.contents, &sections.verified);
+        let damage = sections.damage.into_iter().chain(chunks.damage);
+        FullCheck {
+            damage: damage.collect(),
+            ..chunks
+        }
     }
 
     /// Reads the selected topics in order. To seek, make a new cursor. In forward direction the cursor covers `from`

@@ -11,6 +11,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::memory::{ChunkBytes, ChunkMemory};
 use super::spares::Spares;
 
+/// The bound of a walk that holds one chunk at a time, which never waits for room. Spare buffers have no more in any
+/// case.
+const ONE_CHUNK: u64 = 16 << 20;
+
 /// How much decompressed data there is; for tests and the status line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
@@ -120,6 +124,11 @@ impl Meter {
     /// A meter in a budget of its own, without a bound.
     pub(crate) fn unbounded() -> Arc<Self> {
         Self::new(&Budget::new(u64::MAX))
+    }
+
+    /// A meter of a walk that drops each chunk before it opens the next one, which gets the same buffer.
+    pub(crate) fn reusing() -> Arc<Self> {
+        Self::new(&Budget::new(ONE_CHUNK))
     }
 
     pub(crate) fn usage(&self) -> Usage {
@@ -396,5 +405,8 @@ mod tests {
         let unbounded = Meter::unbounded();
         used(&unbounded, 4);
         assert_eq!(spare(&unbounded, SIZE), None);
+        let reusing = Meter::reusing();
+        used(&reusing, 5);
+        assert_eq!(spare(&reusing, SIZE), Some(vec![5; SIZE]));
     }
 }

@@ -43,6 +43,11 @@ pub(super) enum Checksums {
     Skip,
 }
 
+/// Whether a frame with this magic and these flags has checksums of its content or of all its blocks.
+pub(super) fn has_checksum(magic: [u8; 4], flags: u8) -> bool {
+    u32::from_le_bytes(magic) == FRAME && flags & (CONTENT_CHECKSUM | BLOCK_CHECKSUMS) != 0
+}
+
 /// Decompresses all frames.
 pub(super) fn unlz4(
     compressed: impl Input,

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::contents::Contents;
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::decompress::budget::Meter;
+use crate::bag::decompress::checksum::has_checksum;
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::decompress::uncompressed;
 use crate::bag::index::file::inspect::count;
@@ -16,29 +17,58 @@ use crate::bag::open::source::Source;
 /// How many bytes are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// Opens every chunk and compares its contents with its indexes.
-pub(crate) fn chunks(contents: &Contents) -> Vec<Damage> {
-    let mut damage = Vec::new();
-    let mut decoder = Decoder::default();
+/// What is found by checks that playback does not make.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FullCheck {
+    /// The damage.
+    pub damage: Vec<Damage>,
+    /// How many chunks have messages.
+    pub chunks: u64,
+    /// How many of these could be read, and have contents that no checksum covers: neither one of the chunk, nor of its
+    /// compression, nor of the whole data section.
+    pub unverified_chunks: u64,
+    /// Whether there are messages outside chunks that no checksum covers.
+    pub has_unverified_rest: bool,
+}
+
+/// The checksums of data sections.
+#[derive(Debug)]
+pub(crate) struct Sections {
+    pub(crate) damage: Vec<Damage>,
+    /// For each file, whether a checksum covers its whole data section and matches.
+    pub(crate) verified: Vec<bool>,
+}
+
+/// Opens every chunk and compares its contents with its indexes. `verified`: for each file, whether a checksum of all
+/// its data was compared.
+pub(crate) fn chunks(contents: &Contents, verified: &[bool]) -> FullCheck {
+    let mut check = FullCheck::default();
+    let (mut decoder, meter) = (Decoder::default(), Meter::reusing());
     for chunk in &contents.chunks {
         let source = &contents.input(chunk.input).source;
-        match decoder.read(source, &chunk.place, &Meter::unbounded()) {
+        let is_chunk = chunk.place.storage == Storage::Chunk;
+        check.chunks += u64::from(is_chunk);
+        match decoder.read(source, &chunk.place, &meter) {
             Ok(owned) => {
+                let is_covered = verified.get(chunk.input as usize) == Some(&true);
+                let is_verified = is_covered || has_checksum(source, &chunk.place);
+                check.unverified_chunks += u64::from(is_chunk && !is_verified);
+                check.has_unverified_rest |= !is_chunk && !is_verified;
                 let counts = count(&owned.bytes, contents.order).counts;
                 let counts = counts
                     .iter()
                     .map(|(id, count)| (*id, u64::from(*count)))
                     .collect();
                 let wrong = wrong_index(source, &chunk.place, &counts);
-                damage.extend(wrong.map(|detail| {
+                check.damage.extend(wrong.map(|detail| {
                     let fault = Fault::new(DamageKind::Index, detail);
                     contents.damage(chunk, fault)
                 }));
             }
-            Err(fault) => damage.push(contents.damage(chunk, fault)),
+            Err(fault) => check.damage.push(contents.damage(chunk, fault)),
         }
     }
-    damage
+    check
 }
 
 /// What is wrong in the indexes of a chunk.
@@ -77,9 +107,10 @@ fn wrong_index(source: &Source, place: &ChunkRef, counts: &BTreeMap<u16, u64>) -
 }
 
 /// Compares the data sections with their checksums, if they have one.
-pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
+pub(crate) fn data_sections(contents: &Contents) -> Sections {
     let mut damage = Vec::new();
-    for (id, input) in (0..).zip(&contents.inputs) {
+    let mut verified = vec![false; contents.inputs.len()];
+    for ((id, input), is_verified) in (0..).zip(&contents.inputs).zip(&mut verified) {
         let Some((end, checksum)) = input.data_end.filter(|(_, checksum)| *checksum != 0) else {
             continue;
         };
@@ -94,7 +125,7 @@ pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
             sum(&input.source, end, &data).ok()
         };
         match sum(&input.source, end, &[]) {
-            Ok(sum) if sum == checksum => {}
+            Ok(sum) if sum == checksum => *is_verified = true,
             // Crate mcap (0.26) leaves the data of chunks out of this checksum if it writes them without checksums.
             Ok(_) if without_chunks() == Some(checksum) => {}
             Ok(_) => damage.push(found(
@@ -107,7 +138,7 @@ pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
             )),
         }
     }
-    damage
+    Sections { damage, verified }
 }
 
 /// Where the data of the chunks of a file are, in order; `None` if a chunk has a checksum.

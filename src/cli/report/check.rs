@@ -19,6 +19,11 @@ pub struct Check {
     expected: Option<u64>,
     bytes: u64,
     damage: Findings,
+    /// How many chunks have messages, and how many of these have contents that no checksum covers.
+    chunks: u64,
+    unverified_chunks: u64,
+    /// Whether there are messages outside chunks that no checksum covers.
+    unverified_outside_chunks: bool,
     /// Payload bytes of each topic, by its id.
     #[serde(skip)]
     sizes: Vec<u64>,
@@ -41,6 +46,9 @@ impl Check {
             expected: bag.message_count(),
             bytes: 0,
             damage: Findings::of(bag.damage()),
+            chunks: 0,
+            unverified_chunks: 0,
+            unverified_outside_chunks: false,
             sizes: vec![0; bag.topics().len()],
             counts: vec![0; bag.topics().len()],
             by_file: vec![0; bag.files().len()],
@@ -77,10 +85,11 @@ impl Check {
             }
         }
         check.holes = finder.map_or(Some(Vec::new()), HoleFinder::finish);
-        for damage in bag.check_data_sections() {
-            check.damage.add(&damage, 1);
-        }
-        for damage in bag.check_chunks() {
+        let full = bag.check();
+        check.chunks = full.chunks;
+        check.unverified_chunks = full.unverified_chunks;
+        check.unverified_outside_chunks = full.has_unverified_rest;
+        for damage in full.damage {
             // Damage at this place may have been added by the walk above; this adds what the walk does not read.
             if !walked.contains(&(damage.file.clone(), damage.offset)) {
                 check.damage.add(&damage, 1);
@@ -155,16 +164,35 @@ impl Check {
     /// The text for people.
     pub fn page(&self) -> String {
         let (read, size) = (plural(self.messages, "message"), bytes(self.bytes));
-        let verdict = if self.is_sound() {
-            "no damage found"
-        } else {
-            "damage found"
+        let unverified = self.unverified();
+        let verdict = match (self.is_sound(), unverified.is_empty()) {
+            (true, true) => "no damage found",
+            (true, false) => "no damage found, but not everything can be verified",
+            (false, _) => "damage found",
         };
         let mut page = format!("check     {read} read, {size}: {verdict}\n");
-        for finding in self.damage.list() {
+        for what in unverified {
             // Writing into a string does not fail.
+            let _ = writeln!(page, "          {what}");
+        }
+        for finding in self.damage.list() {
             let _ = writeln!(page, "{:<9} {finding}", finding.kind);
         }
         page
+    }
+
+    /// What no checksum covers.
+    fn unverified(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.unverified_chunks > 0 {
+            let (some, of) = (count(self.unverified_chunks), plural(self.chunks, "chunk"));
+            all.push(format!(
+                "the contents of {some} of {of} have no checksum and cannot be verified"
+            ));
+        }
+        if self.unverified_outside_chunks {
+            all.push("messages outside chunks have no checksum and cannot be verified".to_owned());
+        }
+        all
     }
 }

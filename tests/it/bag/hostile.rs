@@ -560,3 +560,35 @@ fn parts_that_are_lost_are_known_from_opening_as_far_as_it_finds_them() {
     assert_eq!((index.damage().len(), parts(&index)), (1, vec![]));
 }
 
+#[test]
+fn a_full_check_tells_what_no_checksum_covers() {
+    let unverified = |spec: Spec| {
+        let check = bag(&spec.write()).check();
+        assert_eq!(check.damage, []);
+        (
+            check.chunks,
+            check.unverified_chunks,
+            check.has_unverified_rest,
+        )
+    };
+    for compression in [None, Some(Compression::Zstd), Some(Compression::Lz4)] {
+        let spec = |has_crc| base(compression).options(|o| o.calculate_chunk_crcs(has_crc));
+        assert_eq!(unverified(spec(true)), (5, 0, false), "{compression:?}");
+        // Crate mcap leaves the data of such chunks out of the checksum of the data section. Its frames of lz4
+        // have one of their own.
+        let without = if matches!(compression, Some(Compression::Lz4)) {
+            0
+        } else {
+            5
+        };
+        assert_eq!(
+            unverified(spec(false)),
+            (5, without, false),
+            "{compression:?}"
+        );
+    }
+    let outside =
+        |has_crc| base(None).options(|o| o.use_chunks(false).calculate_data_section_crc(has_crc));
+    assert_eq!(unverified(outside(true)), (0, 0, false));
+    assert_eq!(unverified(outside(false)), (0, 0, true));
+}

@@ -755,6 +755,46 @@ fn a_check_lists_what_is_lost_with_its_times_and_topics() {
     assert_eq!(*part, due);
 }
 
+/// As rosbag2 writes it by default. A changed payload cannot be told from what was recorded.
+#[test]
+fn a_check_says_which_chunks_have_no_checksum() {
+    for (has_crc, verdict, rest, unverified) in [
+        (true, ": no damage found\n", "\n", 0),
+        (
+            false,
+            ": no damage found, but not everything can be verified\n",
+            "          the contents of 5 of 5 chunks have no checksum and cannot be verified\n",
+            5,
+        ),
+    ] {
+        let spec = base(None).options(|o| o.calculate_chunk_crcs(has_crc));
+        let files = Files::of([spec.write()]);
+        let text = play()
+            .args(["info", "--check"])
+            .arg(&files.paths[0])
+            .assert()
+            .code(0);
+        text.stdout(contains(format!("{verdict}{rest}")));
+        let args = ["info", "--check", "--format", "json"];
+        let printed = play().args(args).arg(&files.paths[0]).assert().code(0);
+        let check = &json(&printed.get_output().stdout)["check"];
+        assert_eq!(
+            (&check["chunks"], &check["unverified_chunks"]),
+            (&5.into(), &unverified.into())
+        );
+        assert_eq!(check["unverified_outside_chunks"], false);
+    }
+    let outside = base(None).options(|o| o.use_chunks(false).calculate_data_section_crc(false));
+    let files = Files::of([outside.write()]);
+    let text = play()
+        .args(["info", "--check"])
+        .arg(&files.paths[0])
+        .assert();
+    text.code(0).stdout(contains(
+        "\n          messages outside chunks have no checksum and cannot be verified\n",
+    ));
+}
+
 #[test]
 fn a_check_shows_counted_messages_instead_of_the_statistics() {
     let info = |bytes: Vec<u8>, code: i32| {
