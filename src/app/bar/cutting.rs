@@ -1,12 +1,13 @@
 //! [`Cutting`]: writes a part of the recording while the bar is shown.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use bagplay::bag::{Bag, Selection};
+use bagplay::bag::{Bag, DamageExtent, DamagedPart, Selection, TopicId};
 use bagplay::cli::{bytes, plural};
 use bagplay::cut::{Cut, CutOutcome, Written};
 use bagplay::tui::{CutRequest, Event, EventSink};
@@ -68,7 +69,13 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
         }
     };
     match cut.write(bag, out, &mut tell) {
-        Ok(CutOutcome::Written(written)) => tracing::info!("{shown}: {}", in_words(&written)),
+        Ok(CutOutcome::Written(written)) => {
+            let has = in_words(&written);
+            match lost_in_words(bag, &cut, &written) {
+                None => tracing::info!("{shown}: {has}"),
+                Some(lost) => tracing::warn!("{shown}: {has}; damage: {lost}"),
+            }
+        }
         Ok(CutOutcome::Cancelled) => tracing::warn!("{shown} is not written: the bar was left"),
         Err(error) => {
             // With the reason of the system.
@@ -84,7 +91,6 @@ fn in_words(written: &Written) -> String {
         messages,
         latched,
         bytes: size,
-        damage,
         ..
     } = written;
     let mut parts = vec![plural(*messages, "message"), bytes(*size)];
@@ -92,9 +98,37 @@ fn in_words(written: &Written) -> String {
         let latched = plural(*latched, "message");
         parts.push(format!("{latched} of latched topics from before"));
     }
-    if !damage.is_empty() {
-        let places = plural(damage.len() as u64, "damaged place");
-        parts.push(format!("{places} left out"));
-    }
     parts.join(", ")
+}
+
+/// What of the range and the topics of a cut could not be read; `None` if that is nothing, as far as it is known. A
+/// chunk that is copied as it is is not looked into: its damage is known only if it was met before.
+fn lost_in_words(bag: &Bag, cut: &Cut, written: &Written) -> Option<String> {
+    // What was found when the recording was opened may lie outside of the range.
+    let met = written.damage.get(bag.damage().len()..).unwrap_or_default();
+    let met: BTreeSet<_> = met.iter().map(|it| (&it.file, it.offset)).collect();
+    let is_cut = |part: &DamagedPart| {
+        let mut topics = (0..).map(TopicId).zip(bag.topics()).map(|(id, _)| id);
+        part.range.intersection(cut.range).is_some()
+            && topics.any(|topic| cut.topics.contains(topic) && part.concerns(topic))
+    };
+    let parts: Vec<DamagedPart> = bag.damaged_parts().into_iter().filter(is_cut).collect();
+    let is_copied = |part: &&DamagedPart| {
+        part.extent == DamageExtent::Chunk && !met.contains(&(&part.damage.file, part.at))
+    };
+    let copied = parts.iter().filter(is_copied).count() as u64;
+    let outside = parts.iter().filter(|it| it.extent != DamageExtent::Chunk);
+    let left_out = (met.len() + outside.count()) as u64;
+    let mut lost = Vec::new();
+    if left_out > 0 {
+        lost.push(format!("{} left out", plural(left_out, "place")));
+    }
+    if copied > 0 {
+        lost.push(format!("{} copied as damaged", plural(copied, "chunk")));
+    }
+    let messages: Option<u64> = parts.iter().map(|part| part.messages).sum();
+    if let Some(messages @ 1..) = messages {
+        lost.push(format!("up to {} lost", plural(messages, "message")));
+    }
+    (left_out + copied > 0).then(|| lost.join(", "))
 }

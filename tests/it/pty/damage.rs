@@ -1,8 +1,10 @@
-//! Damage on the bar: from the start, and once it was met.
+//! Damage on the bar: from the start, once it was met, and in a part that is written.
 
 use std::path::{Path, PathBuf};
 
-use crate::pty::terminal_session::{demo, play_bag};
+use bagplay::bag::{Bag, DamageKind};
+
+use crate::pty::terminal_session::{ENTER, demo, play_bag};
 
 /// The demo cut in half, and with a damaged chunk.
 pub(crate) fn damaged(folder: &Path) -> (PathBuf, PathBuf) {
@@ -45,6 +47,42 @@ fn what_is_lost_by_damage_is_on_the_bar_once_reading_ahead_has_met_it() {
         let is_on_bar = frame.has("PAUSED") && frame.row("├").contains('╳');
         is_on_bar && frame.rows.iter().any(|row| is_lane(&row)) && frame.has("1 damaged")
     });
+    session.keys("q");
+    session.wait_end();
+}
+
+#[test]
+fn a_part_with_damage_is_written_with_a_warning_before_and_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, spoiled) = damaged(folder.path());
+    let args = ["--wire", "null", "--start-paused"];
+    let mut session = play_bag(&spoiled, &args).size(160, 30).run();
+    session.wait_for("damage", |frame| {
+        frame.has("PAUSED") && frame.row("├").contains('╳')
+    });
+    session.keys("0l");
+    session.wait_text("A at ");
+    session.keys("9l");
+    session.wait_text("loop A-B");
+    session.keys("x");
+    session.wait_text("warning: damage between A and B, 1 part: up to ");
+    let out = folder.path().join("part.mcap");
+    session.keys(&format!("{}{}{ENTER}", "\x15", out.to_str().unwrap()));
+    let frame = session.wait_text("; damage: 1 chunk copied as damaged, up to ");
+    assert!(
+        frame.has("part.mcap: ") && frame.has(" messages lost"),
+        "{frame}"
+    );
+    let kinds: Vec<_> = Bag::open(&[&out])
+        .unwrap()
+        .check_chunks()
+        .into_iter()
+        .map(|it| it.kind)
+        .collect();
+    assert!(
+        matches!(kinds[..], [DamageKind::Checksum | DamageKind::Compression]),
+        "{kinds:?}"
+    );
     session.keys("q");
     session.wait_end();
 }

@@ -2333,6 +2333,30 @@ fn a_to_b_is_written_without_muted_topics() {
 }
 
 #[test]
+fn damage_between_a_and_b_is_said_before_the_part_is_written() {
+    let asked = |from, to, keys| {
+        let mut model = paused_at(from);
+        press(&mut model, "l");
+        set_state(&mut model, State::Paused, to);
+        press(&mut model, "l");
+        model.handle(Event::Damaged(damaged()), stamp(0));
+        press(&mut model, keys);
+        press(&mut model, "x");
+        assert!(is_shown(&model, " write A-B to: drive_"));
+        last_log_line(&model)
+    };
+    let chunk = "warning: damage between A and B, 1 part: up to 460 messages are lost";
+    assert_eq!(asked(33_000, 37_000, ""), chunk);
+    assert_eq!(asked(36_000, 37_000, ""), chunk);
+    let all = "warning: damage between A and B, 3 parts: messages are lost";
+    assert_eq!(asked(33_000, 60_000, ""), all);
+    let none = |line: String| assert!(!line.contains("damage"), "{line}");
+    none(asked(37_000, 49_000, ""));
+    // The topics of the damaged chunk are muted.
+    none(asked(33_000, 37_000, "t down down down down t"));
+}
+
+#[test]
 fn the_name_of_a_part_that_is_not_written_can_be_changed() {
     let asked = || {
         let mut model = paused();

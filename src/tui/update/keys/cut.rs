@@ -4,9 +4,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::bag::{DamagedPart, TopicId};
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
+use crate::tui::model::log::{LogLine, Severity};
 use crate::tui::model::parts::{CutRequest, Effect};
 
 impl Model {
@@ -33,6 +35,38 @@ impl Model {
             since(range.stop())
         );
         self.layer = Layer::Prompt(Prompt::new(PromptKind::Cut(range), &proposal));
+        self.warn_of_damage(range, stamp);
+    }
+
+    /// Logs how much of what would be cut is lost, as far as that is known.
+    fn warn_of_damage(&mut self, range: TimeRange, stamp: Timestamp) {
+        let topics = self.topics_to_cut();
+        let parts = self.damaged.touching(range, None);
+        let parts: Vec<&DamagedPart> = parts
+            .filter(|part| topics.iter().any(|topic| part.concerns(*topic)))
+            .collect();
+        if parts.is_empty() {
+            return;
+        }
+        let places = parts.len();
+        let s = if places == 1 { "" } else { "s" };
+        let messages: Option<u64> = parts.iter().map(|part| part.messages).sum();
+        let lost = match messages {
+            Some(messages) => format!("up to {messages} messages are lost"),
+            None => "messages are lost".to_owned(),
+        };
+        self.log.push(LogLine {
+            at: stamp,
+            severity: Severity::Warning,
+            text: format!("damage between A and B, {places} part{s}: {lost}"),
+        });
+    }
+
+    /// The topics that are played.
+    fn topics_to_cut(&self) -> Vec<TopicId> {
+        let rows = self.rows.iter();
+        let played = rows.filter(|row| !row.is_muted && row.left_out.is_none());
+        played.map(|row| row.id).collect()
     }
 
     /// Shows the input line again with the name that was typed, unless something else was pressed meanwhile.
@@ -51,11 +85,7 @@ impl Model {
         if out.is_empty() {
             return;
         }
-        let played = self
-            .rows
-            .iter()
-            .filter(|row| !row.is_muted && row.left_out.is_none());
-        let topics = played.map(|row| row.id).collect();
+        let topics = self.topics_to_cut();
         self.effects
             .push(Effect::Cut(CutRequest { range, topics, out }));
     }
