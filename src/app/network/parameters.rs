@@ -42,7 +42,7 @@ pub(crate) fn of_player(args: &PlayArgs, plan: &Plan, bag: &Bag) -> NodeDescript
         parameter(
             "play.disable_keyboard_controls",
             args.ros.disable_keyboard_controls,
-            "Whether no key is read",
+            "Whether keys are ignored",
         ),
     ]);
     let schemas = bag.topics().iter().filter_map(|topic| topic.schema.clone());
