@@ -90,10 +90,11 @@ impl fmt::Display for Damage {
             ..
         } = self;
         let detail = Foreign::text(detail);
-        match self.kind {
-            // The damage is the whole file, so there is no offset.
-            DamageKind::Missing => write!(f, "{file}: {detail}"),
-            _ => write!(f, "{file}: byte {offset}: {detail}"),
+        // The damage is the whole file, or has no place in it.
+        if self.kind == DamageKind::Missing || *offset == 0 {
+            write!(f, "{file}: {detail}")
+        } else {
+            write!(f, "{file}: byte {offset}: {detail}")
         }
     }
 }

@@ -25,7 +25,7 @@ pub use decompress::memory::{ChunkBuffer, ChunkMemory};
 pub use density::hole::{Hole, Silent};
 pub use density::hole_finder::HoleFinder;
 pub use density::outline::{Outline, TopicOutline};
-pub use density::timing::Timing;
+pub use density::timing::{RecordedRate, Timing};
 pub use index::contents::FileSummary;
 pub use index::damaged_part::{DamageExtent, DamagedPart};
 pub use index::file::file_index::IndexOrigin;

@@ -20,6 +20,7 @@ pub use input::bar_config::{Config, ConfigError};
 pub use input::bindings::{Action, BINDINGS, Binding, Bindings, GESTURES, Group};
 pub use input::events::{input_events, terminal_hang_up};
 pub use input::goto::ParseTime;
+pub use input::in_attach::InAttach;
 pub use input::key::{Key, Keys, UnknownKey};
 pub use input::mouse::{Gesture, Mouse};
 pub use lookup::request::{FindRequest, LookupRequest};
@@ -53,5 +54,6 @@ pub use terminal::job_control::{
 pub use terminal::writer::{is_stuck, restore_for_good};
 pub use update::Event;
 pub use view::draw;
+pub use view::overlay::legend::{SYMBOLS, Symbol};
 pub use watch::pin::{Pin, SavedField, SavedPin, WatchedField};
 pub use watch::series::{Point, Series, ValueAt, WatchedValue};

@@ -197,18 +197,18 @@ pub struct Skipped {
 #[non_exhaustive]
 pub enum SkipReason {
     /// Its name cannot be a zenoh key.
-    #[error("zenoh cannot carry its name: {0}")]
+    #[error("zenoh cannot carry such a name: {0}")]
     Name(&'static str),
     /// It is a recorded `/clock`, and a clock is served.
     #[error("the clock is served here")]
     OwnClock,
     /// ROS 2 nodes read only CDR.
-    #[error("its messages are `{}`, and ROS 2 nodes read only cdr", Foreign::text(.0))]
+    #[error("messages are `{}`, and ROS 2 nodes read only cdr", Foreign::text(.0))]
     Encoding(String),
     /// Its ROS 1 messages have no ROS 2 form.
     #[error("its messages are `ros1` and cannot be transcoded: {0}")]
     NoRos2Form(String),
     /// Its type is not a ROS 2 type.
-    #[error("its type `{}` is no ROS 2 type", Foreign::text(.0))]
+    #[error("the type `{}` is no ROS 2 type", Foreign::text(.0))]
     Type(String),
 }

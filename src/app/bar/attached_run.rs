@@ -4,11 +4,11 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bagplay::cli::Exit;
+use bagplay::cli::{Exit, same_command_line};
 use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
-use bagplay::tui::{CutRequest, Event, EventSink};
+use bagplay::tui::{CutRequest, Event, EventSink, Model};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, Sender, bounded, never};
 
@@ -81,6 +81,10 @@ impl AttachedRun {
 }
 
 impl Host for AttachedRun {
+    fn command_line(&self, _: &Model) -> Option<String> {
+        Some(same_command_line(std::env::args_os()))
+    }
+
     fn remember(&mut self, _: Time<Ros>) {
         tracing::warn!("the position of a player elsewhere is not remembered");
     }

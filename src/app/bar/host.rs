@@ -7,7 +7,7 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
-use bagplay::tui::{CutRequest, Event, EventSink};
+use bagplay::tui::{CutRequest, Event, EventSink, Model};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 
@@ -16,6 +16,9 @@ pub(super) const SOON: Duration = Duration::from_millis(300);
 
 /// A run that the bar controls.
 pub(crate) trait Host {
+    /// The command line that shows what this bar shows, in another terminal or later; `None` if there is none now.
+    fn command_line(&self, model: &Model) -> Option<String>;
+
     /// Remembers a position of the recording for its next run.
     fn remember(&mut self, position: Time<Ros>);
 

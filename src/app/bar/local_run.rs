@@ -8,7 +8,7 @@ use bagplay::cli::Exit;
 use bagplay::marks::Mark;
 use bagplay::player::{Running, Transport};
 use bagplay::time::{Ros, Steady, Time, TimeRange};
-use bagplay::tui::{CutRequest, Event, EventSink, LogLine, Severity};
+use bagplay::tui::{CutRequest, Event, EventSink, LogLine, Model, Severity};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 use jiff::Timestamp;
@@ -68,6 +68,10 @@ impl<'a, O> LocalRun<'a, O> {
 }
 
 impl<O> Host for LocalRun<'_, O> {
+    fn command_line(&self, model: &Model) -> Option<String> {
+        resume::command(model)
+    }
+
     fn cut(&mut self, request: CutRequest, told: EventSink) {
         self.cutting.begin(self.bag, request, told);
     }

@@ -235,12 +235,12 @@ fn draw(
             recv(keys) -> key => if let Ok(key) = key {
                 screen.handle(std::iter::once(key).chain(keys.try_iter()))
             } else {
-                has_gone(host, anyhow::anyhow!("nothing can be read from it"))?;
+                has_gone(host, anyhow::anyhow!("no keys can be read from it"))?;
                 (keys, is_drawn) = (never(), false);
                 Vec::new()
             },
             recv(hang_up) -> _ => {
-                has_gone(host, anyhow::anyhow!("it is not there any more"))?;
+                has_gone(host, anyhow::anyhow!("it was closed"))?;
                 (hang_up, is_drawn) = (never(), false);
                 Vec::new()
             }
@@ -274,7 +274,7 @@ fn draw(
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
                 ScreenRequest::Cut(request) => host.cut(request, EventSink::clone(told)),
-                ScreenRequest::CopyCommand => copy_command(&mut screen),
+                ScreenRequest::CopyCommand => copy_command(host, &mut screen),
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
                 ScreenRequest::Quit | ScreenRequest::QuitToResume | ScreenRequest::Interrupt
@@ -298,8 +298,8 @@ fn draw(
     Ok(screen.into_model())
 }
 
-fn copy_command(screen: &mut Screen) {
-    if let Some(command) = resume::command(screen.model()) {
+fn copy_command(host: &dyn Host, screen: &mut Screen) {
+    if let Some(command) = host.command_line(screen.model()) {
         screen.copy(&command);
         tracing::info!("sent to the clipboard of the terminal: {command}");
     } else {

@@ -43,7 +43,7 @@ pub(crate) fn of_player(args: &PlayArgs, plan: &Plan, bag: &Bag) -> NodeDescript
         parameter(
             "play.disable_keyboard_controls",
             args.ros.disable_keyboard_controls,
-            "Whether no key is read",
+            "Whether keys are ignored",
         ),
     ]);
     let schema = |topic: &Topic| match args.topics.transcode {

@@ -223,7 +223,7 @@ fn unattached(node: &str, error: &RequestError) -> Failure {
     match error {
         RequestError::NotOffered { .. } => {
             let error = anyhow!(
-                "{node} does not tell its timeline: it is another player, or an older one; hint: play ctl drives it"
+                "{node} lacks the services that the transport bar needs: it is another player, or an older version; hint: play ctl drives it"
             );
             Failure::new(Exit::Failed, error)
         }

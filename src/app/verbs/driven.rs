@@ -59,7 +59,7 @@ impl Driven<'_> {
         }
         if !self.player.is_ours() {
             return Err(RequestError::Refused(format!(
-                "{} does not tell its recording: give an absolute time",
+                "{} does not report its recording: give an absolute time",
                 self.player.node()
             )));
         }

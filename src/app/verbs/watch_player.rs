@@ -72,7 +72,7 @@ fn has_gone(driven: &Driven<'_>, error: &RequestError) -> bool {
 fn watch_other(driven: &Driven<'_>) -> Result<Exit, Failure> {
     let node = Foreign::text(driven.player.node()).to_string();
     tracing::info!(
-        "{node} tells only whether it is paused, and its rate: it is asked 20 times a second"
+        "{node} reports only whether it is paused, and its rate: it is asked 20 times a second"
     );
     let mut shown: Option<RemoteResult> = None;
     loop {

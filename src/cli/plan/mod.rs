@@ -441,18 +441,18 @@ mod tests {
     fn a_part_outside_the_recording_is_an_error_that_says_where_it_is() {
         assert_eq!(
             secs("--start 300"),
-            Err("nothing to play: the start, 300.000000000 s (200s from the start), lies after the end of the \
+            Err("nothing to play: the start, 300.000000000 s (200s from the start), is after the end of the \
                  recording, 200.000000000 s (100s from the start)".into())
         );
         assert!(
             secs("--start +50 --end +20")
                 .unwrap_err()
-                .contains("lies before the start")
+                .contains("is before the start")
         );
         assert!(
             secs("--end 50")
                 .unwrap_err()
-                .contains("lies before the start")
+                .contains("is before the start")
         );
         assert_eq!(
             secs("--loop-range +1s..+1s"),

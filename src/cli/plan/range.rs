@@ -57,7 +57,7 @@ pub(super) fn part(
     let at = |time: Time<Ros>| at(time, recording);
     if start > last {
         return Err(format!(
-            "the start, {}, lies after the end of the recording, {}",
+            "the start, {}, is after the end of the recording, {}",
             at(start),
             at(last)
         ));
@@ -65,7 +65,7 @@ pub(super) fn part(
     if stop < start || stop < first {
         let start = at(start.max(first));
         return Err(format!(
-            "the end, {}, lies before the start, {start}",
+            "the end, {}, is before the start, {start}",
             at(stop)
         ));
     }

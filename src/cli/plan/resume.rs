@@ -1,4 +1,4 @@
-//! [`command_line`]: the command line that plays on from where a run is.
+//! [`command_line`]: the command line that plays on from where a run is; [`same_command_line`]: the one that was given.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -9,7 +9,7 @@ use super::shell_word::quoted;
 use crate::cli::args::argv::spread_lists;
 use crate::cli::args::flags::Cli;
 use crate::player::{ClockMode, Pace, RunState};
-use crate::time::{AtEnd, Duration, Ros, Time, hertz};
+use crate::time::{AtEnd, Duration, Ros, Speed, Time, hertz};
 
 /// Flags that the state of the run replaces.
 const REPLACED: [&str; 14] = [
@@ -51,6 +51,13 @@ pub fn command_line(words: impl IntoIterator<Item = OsString>, state: &RunState)
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// The words of a command line as they were given, the name of the program first; quoted for a shell.
+pub fn same_command_line(words: impl IntoIterator<Item = OsString>) -> String {
+    let words = words.into_iter().skip(1).map(|word| quoted(&word));
+    let words = std::iter::once("play".to_owned()).chain(words);
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Whether a word waits for the subscribers of one of these topics: a topic that is not played cannot be awaited.
 fn awaits(word: &OsStr, topics: &[String]) -> bool {
     let value = word
@@ -79,6 +86,7 @@ fn flags_of(state: &RunState) -> Vec<String> {
     }
     flag("begin-at", since_start(state.position));
     match state.pace {
+        Pace::At(speed) if speed == Speed::NORMAL => {}
         Pace::At(speed) => flag("rate", speed.to_string()),
         Pace::Max => flag("rate", "max".to_owned()),
         Pace::Follow => {}
@@ -186,7 +194,7 @@ mod tests {
     use crate::cli::plan::plan;
     use crate::player::{Options, PlayedRange};
     use crate::ros::QosOverrides;
-    use crate::time::{Speed, TimeRange};
+    use crate::time::TimeRange;
 
     fn at(secs: i64) -> Time<Ros> {
         Time::from_secs(1000 + secs)
@@ -225,26 +233,33 @@ mod tests {
     #[test]
     fn flags_of_the_state_replace_those_that_were_given() {
         for (line, expected) in [
-            ("play a.mcap", "play a.mcap --begin-at +12s --rate 1"),
+            ("play a.mcap", "play a.mcap --begin-at +12s"),
             (
                 "/usr/bin/play b.mcap --rate 2 --start=+3 --end 20 --clock",
-                "play b.mcap --begin-at +12s --rate 1",
+                "play b.mcap --begin-at +12s",
             ),
             (
                 "play a.mcap --clock --rate 2 --wait-for-subscribers -l",
-                "play a.mcap --wait-for-subscribers= --begin-at +12s --rate 1",
+                "play a.mcap --wait-for-subscribers= --begin-at +12s",
             ),
             (
                 "play -pl -r2 -e=/imu a.mcap --topics /a /b b.mcap",
-                "play -e /imu a.mcap --topics=/a --topics=/b b.mcap --begin-at +12s --rate 1",
+                "play -e /imu a.mcap --topics=/a --topics=/b b.mcap --begin-at +12s",
             ),
             (
                 "play -i a.mcap --playback-duration 4 --rate -1 -- --rate",
-                "play -i a.mcap --begin-at +12s --rate 1 -- --rate",
+                "play -i a.mcap --begin-at +12s -- --rate",
             ),
         ] {
             assert_eq!(resumed(line, &state()), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn the_given_line_is_quoted_for_a_shell() {
+        let words = ["/usr/bin/play", "attach", "--node", "/my player"];
+        let line = same_command_line(words.map(OsString::from));
+        assert_eq!(line, "play attach --node '/my player'");
     }
 
     #[test]
@@ -272,7 +287,7 @@ mod tests {
                 ""
             };
             let given = format!("play a.mcap --clock 7 --skip-empty=9{with_messages}");
-            let expected = format!("play a.mcap{with_messages} --begin-at +12s --rate 1 {line}");
+            let expected = format!("play a.mcap{with_messages} --begin-at +12s {line}");
             let resumed = resumed(&given, &state);
             assert_eq!(resumed, expected.trim_end());
             let options = options(&resumed);

@@ -96,7 +96,7 @@ impl fmt::Display for Finding {
         } = self;
         let detail = Foreign::text(detail);
         write!(f, "{file}: ")?;
-        if self.kind != DamageKind::Missing.name() {
+        if self.kind != DamageKind::Missing.name() && *offset != 0 {
             write!(f, "byte {offset}: ")?;
         }
         write!(f, "{}", detail.at_most(LONGEST))?;
@@ -166,7 +166,7 @@ mod tests {
         }]);
         let said = findings.list()[0].to_string();
         assert!(
-            said.starts_with("a\\r\\nb: byte 0: topic \\u{1b}]0;\\u{7}xxx"),
+            said.starts_with("a\\r\\nb: topic \\u{1b}]0;\\u{7}xxx"),
             "{said}"
         );
         assert!(said.len() < 600 && !said.contains(char::is_control));

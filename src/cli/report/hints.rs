@@ -309,7 +309,7 @@ mod tests {
             topic: "odd*'name".into(),
             reason: SkipReason::Name("why"),
         };
-        let said = "zenoh cannot carry its name: why; hint: ".to_owned() + rule;
+        let said = "zenoh cannot carry such a name: why; hint: ".to_owned() + rule;
         assert_eq!(hints.skipped(&skipped), said);
     }
 }

@@ -6,10 +6,9 @@ use super::check::Check;
 use super::findings::Findings;
 use super::gaps::damaged::DamagedParts;
 use super::gaps::holes::HoleInfo;
-use crate::bag::{Bag, FileSummary, Hole, IndexOrigin, Outline, Topic, TopicOutline};
+use crate::bag::{Bag, FileSummary, Hole, IndexOrigin, Outline, RecordedRate, Topic, TopicOutline};
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
-use crate::time::TimeRange;
 use crate::transcode::Transcoder;
 use crate::untrusted::FileName;
 
@@ -68,8 +67,9 @@ pub(crate) struct TopicInfo {
     /// Why they cannot be transcoded, if that is needed.
     pub(crate) not_transcoded: Option<String>,
     pub(crate) message_count: Option<u64>,
-    /// By the median time between messages; the mean over the recording if the median is not known.
+    /// By the usual time between messages; the mean over the recording if there is none.
     pub(crate) hz: Option<f64>,
+    pub(crate) hz_is_mean: bool,
     /// Payload bytes: exact after a check, otherwise as message indexes give them.
     pub(crate) bytes: Option<u64>,
     /// Messages in each of 24 equal parts of the recording.
@@ -107,28 +107,25 @@ impl Info {
         let mut files: Vec<FileInfo> = bag.files().iter().map(file_info).collect();
         let (range, Outline { topics: outlines }) = (bag.range(), bag.outline(PARTS));
         let timing = bag.timing_while(&mut || true);
-        let mut topics: Vec<TopicInfo> = bag
-            .topics()
-            .iter()
-            .zip(outlines)
-            .map(|(topic, outline)| topic_info(topic, outline, range))
-            .collect();
+        let described = bag.topics().iter().zip(outlines);
+        let described = described.map(|(topic, outline)| topic_info(topic, outline));
+        let mut topics: Vec<TopicInfo> = described.collect();
         if let Some(check) = &check {
             // The counts of what was read replace those that the recording declares.
             let read = check.sizes().iter().zip(check.counts());
             for (topic, (size, count)) in topics.iter_mut().zip(read) {
                 (topic.bytes, topic.message_count) = (Some(*size), Some(*count));
-                topic.hz = mean_hz(topic.message_count, range);
             }
             for (file, count) in files.iter_mut().zip(check.by_file()) {
                 file.message_count = Some(*count);
             }
         }
-        let periods = timing.iter().flat_map(|timing| &timing.periods);
-        for (topic, period) in topics.iter_mut().zip(periods) {
-            topic.hz = period
-                .map(|period| period.as_secs_f64().recip())
-                .or(topic.hz);
+        for ((shown, topic), at) in topics.iter_mut().zip(bag.topics()).zip(0..) {
+            let periods = timing.as_ref().map(|timing| timing.periods.as_slice());
+            let period = periods.and_then(|periods| periods.get(at).copied().flatten());
+            let rate = RecordedRate::new(topic, shown.message_count, period, range);
+            shown.hz = rate.map(|rate| rate.hz);
+            shown.hz_is_mean = rate.is_some_and(|rate| rate.is_mean);
         }
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         let found = match &check {
@@ -180,7 +177,8 @@ fn file_info(file: &FileSummary) -> FileInfo {
     }
 }
 
-fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) -> TopicInfo {
+/// All but the rate.
+fn topic_info(topic: &Topic, outline: TopicOutline) -> TopicInfo {
     let mut qos: Vec<String> = topic.offered_qos.iter().map(Qos::to_string).collect();
     qos.dedup();
     let (ros2_type, not_transcoded) = match Transcoder::for_topic(topic) {
@@ -195,7 +193,8 @@ fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) ->
         ros2_type,
         not_transcoded,
         message_count: topic.message_count,
-        hz: mean_hz(topic.message_count, range),
+        hz: None,
+        hz_is_mean: false,
         bytes: outline.bytes,
         density: outline.density,
         latched: topic.is_latched,
@@ -204,33 +203,9 @@ fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) ->
     }
 }
 
-/// The mean rate over the whole recording; `None` for very few messages.
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-fn mean_hz(messages: Option<u64>, range: Option<TimeRange>) -> Option<f64> {
-    let secs = range?.duration().as_secs_f64();
-    messages
-        .filter(|messages| *messages > 2 && secs > 0.0)
-        .map(|messages| (messages - 1) as f64 / secs)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Time;
-
-    #[test]
-    fn a_rate_needs_more_than_two_messages_and_some_time() {
-        let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(10_000_000_000));
-        assert_eq!(mean_hz(Some(101), Some(range)), Some(10.0));
-        assert_eq!(
-            (
-                mean_hz(Some(1), Some(range)),
-                mean_hz(None, Some(range)),
-                mean_hz(Some(9), None)
-            ),
-            (None, None, None)
-        );
-    }
 
     #[test]
     fn the_rate_is_that_between_messages_also_beside_a_hole() {

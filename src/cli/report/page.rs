@@ -9,6 +9,7 @@ use super::check::Check;
 use super::gaps::holes::hole_lines;
 use super::info::{FileInfo, Info, MarkInfo, TopicInfo};
 use super::units::{bytes, count, plural};
+use crate::bag::RecordedRate;
 use crate::time::{Ros, Time};
 use crate::untrusted::Foreign;
 
@@ -142,11 +143,13 @@ fn row(topic: &TopicInfo) -> [String; 7] {
     if topic.latched {
         qos = format!("latched; {qos}");
     }
+    let is_mean = topic.hz_is_mean;
+    let rate = topic.hz.map(|hz| RecordedRate { hz, is_mean });
     [
         printable(&topic.name),
         kind,
         topic.message_count.map_or("?".into(), count),
-        topic.hz.map_or("–".into(), |hz| format!("{hz:.1}")),
+        rate.map_or("–".into(), |rate| rate.to_string()),
         topic.bytes.map_or("?".into(), bytes),
         sparkline(&topic.density),
         qos,

@@ -1,8 +1,9 @@
 //! [`Action`]: everything a key can do, and [`BINDINGS`]: the one table of names, keys and help texts.
 //!
 //! The footer, the help overlay, the user guide and the names in the configuration file all come from this table, so
-//! they always agree.
+//! they always agree. It also says what an action does in `play attach`, where another process reads the recording.
 
+use super::in_attach::{ALERTS, CLOCK, CUT, GAPS, HOLES, InAttach, POSITION, WATCH};
 use super::key::{Key, Keys};
 
 /// What a key does.
@@ -184,6 +185,14 @@ pub struct Binding {
     pub hint: Option<&'static str>,
     /// Its text in the help.
     pub help: &'static str,
+    /// What it does in `play attach`.
+    pub in_attach: InAttach,
+}
+
+impl Binding {
+    const fn in_attach(self, in_attach: InAttach) -> Self {
+        Self { in_attach, ..self }
+    }
 }
 
 const fn row(
@@ -199,6 +208,7 @@ const fn row(
         keys,
         hint,
         help,
+        in_attach: InAttach::Same,
     }
 }
 
@@ -221,9 +231,9 @@ pub const BINDINGS: &[Group] = &[
         row("normal-rate", Action::NormalRate, "backspace =", None, "rate back to 1×"),
         row("ask-rate", Action::AskRate, "R", None, "type a rate"),
         row("reverse", Action::Reverse, "r", None, "reverse the playing direction"),
-        row("skip-gaps", Action::SkipGaps, "G", None, "skip long gaps, or play them"),
-        row("clock", Action::Clock, "c", None, "turn /clock on or off"),
-        row("clock-rate", Action::ClockRate, "C", None, "type the rate of /clock"),
+        row("skip-gaps", Action::SkipGaps, "G", None, "skip long gaps, or play them").in_attach(GAPS),
+        row("clock", Action::Clock, "c", None, "turn /clock on or off").in_attach(CLOCK),
+        row("clock-rate", Action::ClockRate, "C", None, "type the rate of /clock").in_attach(CLOCK),
     ]),
     ("Seeking", &[
         row("seek-back", Action::SeekBy(-5_000), "left", Some("seek"), "back 5 s"),
@@ -244,20 +254,20 @@ pub const BINDINGS: &[Group] = &[
         row("tenth-7", Action::Tenth(7), "7", None, "to 70 %"),
         row("tenth-8", Action::Tenth(8), "8", None, "to 80 %"),
         row("tenth-9", Action::Tenth(9), "9", None, "to 90 %"),
-        row("next-hole", Action::Hole(1), "tab h", None, "to the next hole or damage, of this topic or any"),
-        row("previous-hole", Action::Hole(-1), "shift+tab H", None, "to the previous hole or damage"),
-        row("next-alert", Action::Alert(1), "a", None, "to the next warning or error that a node reported"),
-        row("previous-alert", Action::Alert(-1), "A", None, "to the previous one"),
+        row("next-hole", Action::Hole(1), "tab h", None, "to the next hole or damage, of this topic or any").in_attach(HOLES),
+        row("previous-hole", Action::Hole(-1), "shift+tab H", None, "to the previous hole or damage").in_attach(HOLES),
+        row("next-alert", Action::Alert(1), "a", None, "to the next warning or error that a node reported").in_attach(ALERTS),
+        row("previous-alert", Action::Alert(-1), "A", None, "to the previous one").in_attach(ALERTS),
         row("go-to", Action::GoTo, "g", Some("go to"), "type a time to go to"),
         row("undo-seek", Action::Undo, "u", None, "undo the last seek"),
     ]),
     ("Loop and marks", &[
         row("loop", Action::Loop, "l", Some("loop"), "set A, then B, then clear the loop"),
         row("loop-all", Action::LoopAll, "L", None, "loop the played range, or play it once"),
-        row("cut", Action::Cut, "x", None, "write A-B, without muted topics, to a new file"),
+        row("cut", Action::Cut, "x", None, "write A-B, without muted topics, to a new file").in_attach(CUT),
         row("mark", Action::Mark, "m", Some("mark"), "set a mark here, or remove it"),
         row("name-mark", Action::NameMark, "M", None, "name the mark here"),
-        row("next-mark", Action::NextMark, "n", None, "to the next mark, or message found"),
+        row("next-mark", Action::NextMark, "n", None, "to the next mark, or message found").in_attach(InAttach::Means("to the next mark")),
         row("previous-mark", Action::PreviousMark, "N", None, "to the previous mark"),
     ]),
     ("Topics", &[
@@ -269,11 +279,11 @@ pub const BINDINGS: &[Group] = &[
         row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
         row("solo", Action::Solo, "S", None, "mute all other topics, or none"),
-        row("watch", Action::Watch, "w", None, "watch the selected field of a topic, or stop"),
-        row("unwatch", Action::Unwatch, "W", None, "watch no field"),
-        row("plots-up", Action::ScrollPlots(-1), "K", None, "up in the plots, if not all fit"),
-        row("plots-down", Action::ScrollPlots(1), "J", None, "down in the plots"),
-        row("filter", Action::Filter, "/", Some("filter"), "filter topics by name; in a topic: find messages"),
+        row("watch", Action::Watch, "w", None, "watch the selected field of a topic, or stop").in_attach(WATCH),
+        row("unwatch", Action::Unwatch, "W", None, "watch no field").in_attach(WATCH),
+        row("plots-up", Action::ScrollPlots(-1), "K", None, "up in the plots, if not all fit").in_attach(WATCH),
+        row("plots-down", Action::ScrollPlots(1), "J", None, "down in the plots").in_attach(WATCH),
+        row("filter", Action::Filter, "/", Some("filter"), "filter topics by name; in a topic: find messages").in_attach(InAttach::Means("filter topics by name")),
     ]),
     ("Screen", &[
         row("time-face", Action::TimeFormat, "T", None, "local time, UTC, or seconds"),
@@ -285,9 +295,9 @@ pub const BINDINGS: &[Group] = &[
         row("mouse", Action::Mouse, "v", None, "mouse on, or off: the terminal selects text"),
         row("redraw", Action::Redraw, "ctrl+l", None, "redraw the screen"),
         row("suspend", Action::Suspend, "ctrl+z", None, "suspend; fg in the shell continues"),
-        row("copy-command", Action::CopyCommand, "y", None, "copy the command line that plays on from here"),
-        row("quit-to-resume", Action::QuitToResume, "Q", None, "quit; the next run of this recording starts here"),
-        row("quit", Action::Quit, "q ctrl+c", Some("quit"), "stop playing and quit"),
+        row("copy-command", Action::CopyCommand, "y", None, "copy the command line that plays on from here").in_attach(InAttach::Means("copy the command line of this bar")),
+        row("quit-to-resume", Action::QuitToResume, "Q", None, "quit; the next run of this recording starts here").in_attach(POSITION),
+        row("quit", Action::Quit, "q ctrl+c", Some("quit"), "stop playing and quit").in_attach(InAttach::Means("leave; the player goes on")),
     ]),
 ];
 
@@ -295,17 +305,23 @@ pub const BINDINGS: &[Group] = &[
 #[rustfmt::skip]
 pub const GESTURES: &[(&str, &str)] = &[
     ("move", "on the bar or a lane: the time and what is there"),
-    ("click, drag", "on the bar or the lane: scrub"),
+    ("click, drag", "on the bar or a lane: go to the time there"),
     ("wheel", "seek 1 s; in the table or the plots, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
-    ("click", "a column's head: sort; again: reverse, then unsorted"),
+    ("click", "a column's head: sort, reverse, then unsorted"),
     ("click", "a key in the last line: what the key does"),
 ];
 
 /// All rows, without groups.
 pub(crate) fn rows() -> impl Iterator<Item = &'static Binding> {
     BINDINGS.iter().flat_map(|(_, rows)| rows.iter())
+}
+
+/// What an action does in `play attach`.
+pub(crate) fn in_attach(action: Action) -> InAttach {
+    let row = rows().find(|row| row.action == action);
+    row.map_or(InAttach::Same, |row| row.in_attach)
 }
 
 /// Which key does what: the table, changed by the configuration.

@@ -86,7 +86,7 @@ pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros
     }
     match absolute {
         Err(error) if from_start().is_none() && !is_above_100_percent(text) => Err(error),
-        _ => Err(format!("{text} lies outside the recording")),
+        _ => Err(format!("{text} is outside the recording")),
     }
 }
 
@@ -262,15 +262,15 @@ mod tests {
         ] {
             assert_eq!(morning(text), Ok(seconds), "{text}");
         }
-        let outside = "7:53:30 lies outside the recording";
+        let outside = "7:53:30 is outside the recording";
         assert_eq!(morning("7:53:30"), Err(outside.to_owned()));
         for (text, expected) in [
             ("20:01", "20:01 is not a time of day in the recording"),
-            ("24:00", "24:00 lies outside the recording"),
-            ("1:30:00", "1:30:00 lies outside the recording"),
-            ("5000", "5000 lies outside the recording"),
-            ("5000s", "5000s lies outside the recording"),
-            ("150%", "150% lies outside the recording"),
+            ("24:00", "24:00 is outside the recording"),
+            ("1:30:00", "1:30:00 is outside the recording"),
+            ("5000", "5000 is outside the recording"),
+            ("5000s", "5000s is outside the recording"),
+            ("150%", "150% is outside the recording"),
             ("", "`` is not a time; hint: "),
             ("+", "`+` is not a time; hint: "),
             ("x:y", "`x:y` is not a time; hint: "),

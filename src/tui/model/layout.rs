@@ -40,6 +40,8 @@ pub(crate) struct TableRows {
     pub topics: usize,
     /// The number of watched fields; a picture counts twice.
     pub pins: usize,
+    /// The number of rows that the lines of the event log take.
+    pub log: usize,
 }
 
 impl TableRows {
@@ -58,6 +60,16 @@ impl TableRows {
         let pins = u16::try_from(self.pins).unwrap_or(u16::MAX);
         let needed = pins.saturating_mul(Self::OF_PIN).min(rows / 2);
         rows.saturating_sub(topics).max(needed)
+    }
+
+    /// How many of the `log` rows of the event log the table gets, if it has `table` rows: as many as it lacks, and no
+    /// row that a line of the log needs.
+    fn of_log(self, table: u16, log: u16) -> u16 {
+        let shown = table - self.watch(table);
+        let topics = u16::try_from(self.topics).unwrap_or(u16::MAX);
+        let needed = u16::try_from(self.log.max(1)).unwrap_or(u16::MAX);
+        let free = log.saturating_sub(needed);
+        topics.saturating_sub(shown).min(free)
     }
 }
 
@@ -118,6 +130,8 @@ impl Layout {
         let margin = u16::from(rest >= 10);
         let titles = u16::from(rest >= 5);
         let table = rest.saturating_sub(log + titles + 2 * margin);
+        let more = shared.of_log(table, log);
+        let (table, log) = (table + more, log - more);
         let watch = shared.watch(table);
         let table = table - watch;
         let mut top = 0;
@@ -169,11 +183,11 @@ mod tests {
             let widths = [1, 20, 40, 80, 99, 100, 200];
             widths.map(|width| Size { width, height })
         });
-        let shared = [(0, 0), (5, 0), (5, 1), (500, 3), (5, 8)];
+        let shared = [(0, 0, 0), (5, 0, 1), (5, 1, 9), (500, 3, 0), (5, 8, 2)];
         for size in sizes {
-            for (topics, pins) in shared {
+            for (topics, pins, log) in shared {
                 for is_zoomed in [false, true] {
-                    check(size, is_zoomed, TableRows { topics, pins });
+                    check(size, is_zoomed, TableRows { topics, pins, log });
                 }
             }
         }
@@ -212,8 +226,34 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_is_cut_gets_the_rows_of_the_log_that_no_line_needs() {
+        let size = Size {
+            width: 80,
+            height: 24,
+        };
+        let rows = |topics, log| {
+            let pins = 0;
+            let it = Layout::new(size, false, TableRows { topics, pins, log });
+            (it.table.height, it.log.height)
+        };
+        assert_eq!(rows(11, 0), (11, 4));
+        // One row is kept for the next line.
+        for (log, expected) in [(0, (14, 1)), (1, (14, 1)), (3, (12, 3)), (9, (11, 4))] {
+            assert_eq!(rows(50, log), expected, "{log}");
+        }
+        assert_eq!(rows(12, 1), (12, 3));
+    }
+
+    #[test]
     fn watched_fields_get_the_rows_that_the_topics_leave_free() {
-        let rows = |topics, pins, rows| TableRows { topics, pins }.watch(rows);
+        let rows = |topics, pins, rows| {
+            let shared = TableRows {
+                topics,
+                pins,
+                log: 0,
+            };
+            shared.watch(rows)
+        };
         assert_eq!(rows(9, 0, 30), 0);
         assert_eq!(rows(9, 1, 30), 21);
         // A long table gives way.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
+use ratatui::text::Span;
 
 /// How many lines are kept.
 const MAX_LINES: usize = 500;
@@ -33,6 +34,12 @@ pub struct LogLine {
     pub text: String,
 }
 
+/// No screen shows more lines than these, except in the overlay.
+const MOST_SHOWN: usize = 6;
+/// The columns of the time before a line, and of `warning ×12: `.
+const TIME: usize = 10;
+const LABEL: usize = 14;
+
 /// A line, and how many lines it stands for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LogEntry {
@@ -42,6 +49,20 @@ pub(crate) struct LogEntry {
     pub times: u32,
     /// What they have in common: lines with the same cause are counted as one.
     cause: String,
+}
+
+impl LogEntry {
+    /// The number of rows that it takes; it is wrapped at blanks, for which one more row is counted.
+    fn rows(&self, width: usize) -> usize {
+        let has_label = self.line.severity >= Severity::Warning;
+        let label = if has_label { LABEL } else { 0 };
+        let columns = label + Span::raw(&self.line.text).width();
+        let room = width.saturating_sub(TIME).max(1);
+        match columns.div_ceil(room) {
+            0 | 1 => 1,
+            more => more + 1,
+        }
+    }
 }
 
 /// The last lines, oldest first. Successive equal lines are counted as one. So are warnings and errors that differ in
@@ -90,6 +111,12 @@ impl EventLog {
         }
         let times = known.map_or(1, |known| known.times.saturating_add(1));
         self.lines.push_back(LogEntry { line, times, cause });
+    }
+
+    /// The number of rows that the newest lines take on a screen of this width, as far as they matter for the layout.
+    pub(crate) fn rows(&self, width: u16) -> usize {
+        let rows = |entry: &LogEntry| entry.rows(width.into());
+        self.newest().take(MOST_SHOWN).map(rows).sum()
     }
 
     /// The lines, newest first.

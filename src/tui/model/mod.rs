@@ -366,6 +366,7 @@ impl Model {
         let rows = TableRows {
             topics: self.rows.len(),
             pins: self.watch.height(),
+            log: self.log.rows(self.size.width),
         };
         Layout::new(self.size, self.window.is_zoomed(), rows)
     }

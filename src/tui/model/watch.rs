@@ -29,6 +29,8 @@ pub(crate) struct Watch {
     pub(crate) values: Option<WatchedValues>,
     /// How many plots are above the first one on the screen; drawing limits it, as the screen may have grown.
     pub(crate) first: usize,
+    /// How many fields were not shown when that was said last.
+    pub(crate) told_unshown: usize,
     /// The field that was selected last in the card of each topic.
     pub(crate) selected: HashMap<TopicId, WatchedField>,
 }

@@ -16,7 +16,8 @@ use crate::bag::{DamagedPart, Hole};
 use crate::marks::Mark;
 use crate::player::Refusal;
 use crate::time::Duration;
-use crate::tui::input::bindings::Action;
+use crate::tui::input::bindings::{Action, in_attach};
+use crate::tui::input::in_attach::InAttach;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
 use crate::tui::model::found::FoundMessages;
@@ -86,10 +87,7 @@ impl Model {
             Event::Key(key) => self.handle_key(key, stamp),
             Event::Paste(text) => self.paste(&text),
             Event::Mouse(mouse) => self.handle_mouse(mouse, stamp),
-            Event::Resized(size) => {
-                self.size = size;
-                self.scroll_to_selection();
-            }
+            Event::Resized(size) => self.size = size,
             Event::Log(line) => self.log.push(line),
             Event::Subscribers(subscribers) => self.subscribers = subscribers,
             Event::Awaited(awaited) => self.awaited = awaited,
@@ -110,6 +108,9 @@ impl Model {
             Event::Lookup(result) => self.show_lookup_result(result),
             Event::NotCut(reason) => self.ask_for_cut_again(reason),
         }
+        self.tell_unshown_fields(stamp);
+        // The event log gives and takes rows of the table.
+        self.scroll_to_selection();
     }
 
     fn show_lookup_result(&mut self, result: LookupResult) {
@@ -195,8 +196,19 @@ impl Model {
         self.log_info(reason, stamp);
     }
 
+    /// Why an action is refused because the player is another process; `None` if it is not.
+    pub(in crate::tui) fn refused_in_attach(&self, action: Action) -> Option<&'static str> {
+        match in_attach(action) {
+            InAttach::Refused(reason) if self.facts.is_elsewhere => Some(reason),
+            InAttach::Refused(_) | InAttach::Means(_) | InAttach::Same => None,
+        }
+    }
+
     /// Carries out an action.
     pub fn perform(&mut self, action: Action, stamp: Timestamp) {
+        if let Some(reason) = self.refused_in_attach(action) {
+            return self.log_info(reason, stamp);
+        }
         if self.is_silent && action.asks_the_player() {
             return self.log_info(NO_ANSWER, stamp);
         }
@@ -261,12 +273,6 @@ impl Model {
             }
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
-            Action::CopyCommand if self.facts.is_elsewhere => {
-                self.log_info("the command line of a player elsewhere is not known", stamp);
-            }
-            Action::QuitToResume if self.facts.is_elsewhere => {
-                self.log_info("only the program that plays remembers its position", stamp);
-            }
             Action::CopyCommand => self.effects.push(Effect::CopyCommand),
             Action::QuitToResume => self.effects.push(Effect::QuitToResume),
             Action::Quit => self.effects.push(Effect::Quit),

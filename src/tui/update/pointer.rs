@@ -162,9 +162,11 @@ impl Model {
         }
         (self.drag, self.pointer) = (None, None);
         let key = self.appearance.bindings.keys(Action::Mouse).first();
-        let key = key.map_or_else(String::new, |key| format!("; {key} uses it again"));
+        let key = key.map_or_else(String::new, |key| {
+            format!("; {key} gives the mouse back to the bar")
+        });
         self.log_info(
-            format!("the mouse is left to the terminal, to select text{key}"),
+            format!("the terminal selects text with the mouse{key}"),
             stamp,
         );
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use crate::bag::TopicId;
+use crate::bag::{RecordedRate, TopicId};
 use crate::player::State;
 use crate::time::Duration;
 use crate::tui::model::Model;
@@ -142,7 +142,7 @@ impl Model {
             }
             SortBy::HertzNow => self.rate_now(row).map(|rate| rate.hz),
             SortBy::Megabytes => self.rate_now(row).map(|rate| rate.bytes),
-            SortBy::HertzRecorded => self.recorded_hertz(row),
+            SortBy::HertzRecorded => self.recorded_rate(row).map(|rate| rate.hz),
             SortBy::Sent => Some(number(counts.sent)),
             SortBy::InBag => topic.and_then(|topic| topic.message_count).map(number),
             SortBy::Subscribers => {
@@ -159,24 +159,16 @@ impl Model {
         rate.filter(|_| self.state() == State::Playing && row.left_out.is_none())
     }
 
-    /// The usual rate of a topic in the recording, in messages per second: by the median time between its messages, or
-    /// where that is not known, the average. Latched topics have no rate.
-    pub(in crate::tui) fn recorded_hertz(&self, row: &TopicRow) -> Option<f64> {
-        let topic = self.topic(row.id).filter(|topic| !topic.is_latched)?;
+    /// The rate of a topic in the recording, as `play info` shows it.
+    pub(in crate::tui) fn recorded_rate(&self, row: &TopicRow) -> Option<RecordedRate> {
+        let topic = self.topic(row.id)?;
         let usual = self.meters.recorded.get(row.id.index()).copied().flatten();
-        if let Some(period) = usual {
-            return Some(1.0 / period.as_secs_f64());
-        }
-        let seconds = self.facts.recording.duration().as_secs_f64();
-        let count = number(topic.message_count?);
-        (seconds > 0.0).then(|| count / seconds)
+        let range = Some(self.facts.recording);
+        RecordedRate::new(topic, topic.message_count, usual, range)
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "it is compared, or three digits are shown"
-)]
+#[expect(clippy::cast_precision_loss, reason = "it is compared")]
 fn number(count: u64) -> f64 {
     count as f64
 }

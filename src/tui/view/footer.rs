@@ -100,7 +100,10 @@ fn hints(model: &Model) -> Vec<Hint> {
         hints.push((vec![Action::Back], "all topics"));
     }
     for row in rows() {
-        let Some(word) = row.hint else { continue };
+        let is_refused = model.refused_in_attach(row.action).is_some();
+        let Some(word) = row.hint.filter(|_| !is_refused) else {
+            continue;
+        };
         match hints.last_mut() {
             Some((actions, last)) if *last == word => actions.push(row.action),
             _ => hints.push((vec![row.action], word)),
@@ -149,6 +152,9 @@ fn overlay_hints(model: &Model) -> Vec<Hint> {
         }
     }
     hints.push((&[Action::Move(-1), Action::Move(1)], "move"));
+    if matches!(model.layer, Layer::Help(_)) {
+        hints.push((&[Action::End], "symbols"));
+    }
     hints.push((&[Action::Back], "close"));
     let named = |(actions, word)| Hint::new(model, actions, word);
     hints.into_iter().map(named).collect()

@@ -147,6 +147,11 @@ pub(super) fn hidden_plots(model: &Model) -> usize {
     watch::pane::hidden(model, model.layout().watch)
 }
 
+/// How many watched fields are not shown.
+pub(super) fn unshown_fields(model: &Model) -> usize {
+    watch::pane::unshown(model, model.layout().watch)
+}
+
 /// The area of the overlay, whether there is one or not.
 pub(super) fn overlay_area(model: &Model) -> Rect {
     overlay_area_within(model, Rect::new(0, 0, model.size.width, model.size.height))

@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use super::words;
 use crate::bag::TopicId;
 use crate::picture::{Picture, PixelSize};
+use crate::time::{Ros, Time};
 use crate::tui::model::layout::{Detail, Size};
 use crate::tui::model::theme::color_depth::ColorDepth;
 use crate::tui::model::{Model, time_format};
@@ -29,7 +30,7 @@ pub(super) fn draw(model: &Model, topic: TopicId, place: Rect, out: &mut Buffer)
         other => {
             let text = match other {
                 Some(PictureAt::Problem(problem)) => problem,
-                Some(_) => "no picture up to here",
+                Some(_) => "no picture up to this time",
                 None if is_left_out => "no picture: the line to this terminal is too slow",
                 None => "reading",
             };
@@ -47,16 +48,22 @@ pub(super) fn draw(model: &Model, topic: TopicId, place: Rect, out: &mut Buffer)
 
 /// The picture in words: its size, its encoding and its age; empty if there is none.
 pub(super) fn in_words(model: &Model, topic: TopicId) -> String {
-    match found(model, topic, Rect::ZERO) {
-        Some(PictureAt::Picture {
-            picture, log_time, ..
-        }) => {
-            let age = time_format::span(model.playhead().saturating_since(*log_time));
-            let encoding = crate::untrusted::Foreign::text(&picture.encoding).at_most(40);
-            format!("{} {encoding}, {age} ago", picture.recorded)
-        }
-        _ => String::new(),
-    }
+    described(model, topic).map_or_else(String::new, |(text, log_time)| {
+        let age = time_format::span(model.playhead().saturating_since(log_time));
+        format!("{text}, {age} ago")
+    })
+}
+
+/// The size and the encoding of the picture, and when its message was received; `None` if there is no picture.
+pub(super) fn described(model: &Model, topic: TopicId) -> Option<(String, Time<Ros>)> {
+    let PictureAt::Picture {
+        picture, log_time, ..
+    } = found(model, topic, Rect::ZERO)?
+    else {
+        return None;
+    };
+    let encoding = crate::untrusted::Foreign::text(&picture.encoding).at_most(40);
+    Some((format!("{} {encoding}", picture.recorded), *log_time))
 }
 
 fn found(model: &Model, topic: TopicId, place: Rect) -> Option<&PictureAt> {

@@ -85,7 +85,7 @@ fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &
             if head == Some(column) {
                 cell.set_style(theme.accent);
                 if level <= below {
-                    cell.set_symbol(if glyphs.is_ascii { ":" } else { "┊" });
+                    cell.set_symbol(glyphs.head);
                 }
             }
         }

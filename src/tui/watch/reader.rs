@@ -35,7 +35,7 @@ impl Access {
             },
             WatchedField::Delay => match topic.schema.as_ref().and_then(HeaderStamp::of) {
                 Some(stamp) => Self::Delay(stamp),
-                None => Self::Nothing("its messages have no header".to_owned()),
+                None => Self::Nothing("messages of this topic have no header".to_owned()),
             },
             // Pictures are found one at a time, at the playhead.
             WatchedField::Picture => Self::Nothing("a picture is not a value".to_owned()),

@@ -133,8 +133,8 @@ fn what_cannot_be_cut_ends_with_2_and_leaves_no_file() {
             &["--regex", "nothing"],
             "nothing to cut: no topic is selected",
         ),
-        (&["--start", "+60s"], "lies after the end of the recording"),
-        (&["--start", "+9s", "--end", "+3s"], "lies before the start"),
+        (&["--start", "+60s"], "is after the end of the recording"),
+        (&["--start", "+9s", "--end", "+3s"], "is before the start"),
         (
             &["--start", "+15s", "--end", "+16s"],
             "no message of the selected topics between",

@@ -53,11 +53,8 @@ fn usage_errors_end_with_2_and_name_the_mistake() {
         ),
         (&["--exclude-regex", "("], "--exclude-regex: "),
         (&["--start", "soon"], "`soon` is not a time"),
-        (&["--start", "+60s"], "lies after the end of the recording"),
-        (
-            &["--end", "+10s", "--start", "+20s"],
-            "lies before the start",
-        ),
+        (&["--start", "+60s"], "is after the end of the recording"),
+        (&["--end", "+10s", "--start", "+20s"], "is before the start"),
         (&["--remap", "/imu"], "is not A:=B"),
         (&["--read-ahead", "much"], "`much` is not a size"),
         (&["--no-such-flag"], "unexpected argument"),

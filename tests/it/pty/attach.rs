@@ -81,6 +81,8 @@ fn the_keys_of_the_bar_drive_a_player_elsewhere() {
     until("the step", || player.status()["messages_sent"] == 1);
     bar.keys("L");
     until("a loop", || player.status()["loop"] == true);
+    bar.keys("y");
+    bar.wait_text("sent to the clipboard of the terminal: play attach --connect");
     bar.keys(" ");
     bar.wait_text("▶ PLAYING");
     assert_eq!(player.status()["state"], "playing");
@@ -226,12 +228,9 @@ fn the_clock_that_the_players_own_bar_changes_is_shown_and_not_changed_from_else
     attached.wait_text("/clock: 40 Hz");
     own.keys(&format!("C100{ENTER}"));
     attached.wait_text("/clock: 100 Hz");
-    for (key, reason) in [
-        ("c", "the clock of a player"),
-        ("G", "the skipping of gaps by a player"),
-    ] {
+    for (key, what) in [("c", "/clock"), ("G", "the skipping of gaps")] {
         attached.keys(key);
-        attached.wait_text(&format!("{reason} elsewhere"));
+        attached.wait_text(&format!("{what} can be changed only in the player's own"));
     }
     own.keys("c");
     attached.wait_text("/clock: off");

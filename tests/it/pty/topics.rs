@@ -1,7 +1,7 @@
 //! The table, marks and overlays, in terminals of any size.
 
 use bagplay::bag::Bag;
-use bagplay::tui::{BINDINGS, GESTURES};
+use bagplay::tui::{BINDINGS, GESTURES, SYMBOLS};
 use predicates::prelude::*;
 
 use crate::pty::terminal_session::{
@@ -125,7 +125,7 @@ fn a_topic_is_shown_with_its_last_message() {
     // The message follows the playhead, and playback keys work.
     session.keys("0");
     session.wait_for("the first message or none", |frame| {
-        frame.has("none up to here")
+        frame.has("none up to this time")
     });
     session.keys(" ");
     session.wait_text("linear_acceleration:");
@@ -154,7 +154,8 @@ fn a_topic_is_shown_with_its_last_message() {
 
 #[test]
 fn the_help_lists_every_key_and_gesture() {
-    for (columns, rows) in [(140, 50), (120, 100), (80, 100)] {
+    // In three columns, in two and in one.
+    for (columns, rows) in [(200, 50), (140, 62), (80, 120)] {
         let session = play_demo(&["--start-paused"]).size(columns, rows).run();
         session.wait_text("PAUSED");
         let mut session = session;
@@ -163,7 +164,13 @@ fn the_help_lists_every_key_and_gesture() {
         let rows = BINDINGS.iter().flat_map(|(_, rows)| *rows);
         let words = rows
             .map(|row| row.help)
-            .chain(GESTURES.iter().map(|(_, words)| *words));
+            .chain(GESTURES.iter().map(|(_, words)| *words))
+            .chain(
+                SYMBOLS
+                    .iter()
+                    .flat_map(|(_, symbols)| *symbols)
+                    .map(|symbol| symbol.meaning),
+            );
         for words in words {
             assert!(frame.has(words), "no `{words}` in\n{frame}");
         }

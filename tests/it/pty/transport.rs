@@ -190,7 +190,8 @@ fn the_mouse_is_left_to_the_terminal_by_key_and_by_configuration() {
     let off = vt100::MouseProtocolMode::None;
     let (mut session, ..) = paused(&[]);
     session.keys("v");
-    session.wait_text("the mouse is left to the terminal, to select text; v uses it again");
+    session
+        .wait_text("the terminal selects text with the mouse; v gives the mouse back to the bar");
     assert_eq!(session.mouse_mode(), off);
     session.keys("v");
     session.wait_text("the bar uses the mouse");
@@ -201,14 +202,15 @@ fn the_mouse_is_left_to_the_terminal_by_key_and_by_configuration() {
 
     let command = play_demo(&["--start-paused"]).config("[tui]\nmouse = false\n");
     let mut session = command.run();
-    session.wait_text("the mouse is left to the terminal, to select text; v uses it again");
+    session
+        .wait_text("the terminal selects text with the mouse; v gives the mouse back to the bar");
     session.wait_text("PAUSED");
     assert_eq!(session.mouse_mode(), off);
     session.keys("v");
     session.wait_text("the bar uses the mouse");
     session.assert_taken();
     session.keys("v");
-    session.wait_text("to select text; v uses it again");
+    session.wait_text("selects text with the mouse; v gives");
     session.keys("q");
     session.wait_end();
     session.assert_restored();
@@ -297,7 +299,7 @@ fn go_to_seeks_to_a_typed_time_and_reports_a_wrong_one() {
     for (typed, wrong) in [
         ("soon", "`soon` is not a time"),
         ("09:30", "09:30 is not a time of day in the recording"),
-        ("99", "99 lies outside the recording"),
+        ("99", "99 is outside the recording"),
     ] {
         session.keys(&format!("g{typed}{ENTER}"));
         let frame = session.wait_text(wrong);
@@ -899,10 +901,7 @@ fn a_recording_that_was_left_with_capital_q_starts_there_once_more() {
     elsewhere.wait_end();
     let mut again = run(&[]);
     let frame = again.wait_text("+00:10.000");
-    assert!(
-        frame.has("where it was left with quit-to-resume"),
-        "{frame}"
-    );
+    assert!(frame.has("where the last run was left"), "{frame}");
     // Played again from the end, it plays all of it.
     again.keys("$");
     again.wait_elapsed(span() / MILLI);

@@ -277,6 +277,7 @@ pub(crate) fn with_events(appearance: Appearance) -> Model {
     for event in [
         Event::Lane(lane(recording(), 480)),
         Event::Holes(Some(holes())),
+        Event::Periods(periods()),
         Event::Subscribers(subscribers),
     ] {
         model.handle(event, stamp(0));
@@ -476,6 +477,15 @@ pub(crate) fn lane(range: TimeRange, parts: usize) -> Lane {
         },
         is_whole: true,
     }
+}
+
+/// The usual times between messages: all topics are steady but one.
+pub(crate) fn periods() -> Vec<Option<Duration>> {
+    let period = |(name, _, hz, _): (&str, &str, i64, u64)| {
+        let is_steady = hz > 0 && name != "/diagnostics";
+        is_steady.then(|| Duration::from_nanos(1_000_000_000 / hz))
+    };
+    TOPICS.into_iter().map(period).collect()
 }
 
 /// Nothing was recorded for 6 s, and images are missing for 0.3 s, which is 0.5 % of the recording.
@@ -735,8 +745,10 @@ pub(crate) fn without_overlay(model: &Model) -> Model {
 pub(crate) fn last_log_line(model: &Model) -> String {
     let mut model = without_overlay(model);
     model.perform(Action::Log, stamp(0));
-    // On a screen this low the log covers everything.
-    let rows = text(&drawn(&model, size(160, 12)).0);
-    let line = rows[1].trim_matches('│').trim();
+    // On a screen this large nothing is said of what is not shown.
+    let rows = text(&drawn(&model, size(200, 60)).0);
+    let is_title = |row: &String| row.contains("events, newest first");
+    let at = rows.iter().position(is_title).unwrap();
+    let line = rows[at + 1].trim_matches('│').trim();
     line.split_once(' ').map_or("", |(_, text)| text).to_owned()
 }

@@ -9,8 +9,8 @@ use bagplay::player::{ClockMode, Gate, Gates, LeadMotion, Pace, PlayedRange, Sta
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
     Appearance, Awaited, ColorDepth, Event, Followed, FoundPictures, Gesture, Keys, LogLine,
-    LookupResult, Model, PictureAt, PictureStyle, Severity, Size, Subscribers, Theme, ThemeName,
-    TimeFormat,
+    LookupResult, Model, PictureAt, PictureStyle, SYMBOLS, Severity, Size, Subscribers, Theme,
+    ThemeName, TimeFormat,
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
@@ -428,12 +428,41 @@ fn help() {
     frames.add("scrolled", &model, size(80, 24));
     press(&mut model, "pagedown pagedown pagedown pagedown");
     frames.add("at its end", &model, size(80, 24));
-    frames.add("small", &model, size(40, 10));
+    frames.add("small", &model, size(40, 12));
     frames.add("without room for a frame", &model, size(40, 4));
+    frames.add("three columns", &model, size(200, 50));
     let mut plain = with_events(ascii());
     press(&mut plain, "?");
     frames.add("ASCII", &plain, size(130, 38));
     assert_snapshot!(frames.0);
+}
+
+/// The symbols are at the end of the help: all of them fit on a usual screen.
+#[test]
+fn the_end_of_the_help_explains_all_symbols() {
+    for appearance in [appearance(), ascii()] {
+        let glyphs = appearance.glyphs;
+        let mut model = with_events(appearance);
+        model.handle(Event::Resized(size(80, 24)), stamp(0));
+        press(&mut model, "?");
+        model.perform(bagplay::tui::Action::End, stamp(0));
+        let shown = picture(&model, size(80, 24));
+        for (title, symbols) in SYMBOLS {
+            assert!(shown.contains(title), "{title}: {shown}");
+            for symbol in *symbols {
+                let row = shown.lines().find(|row| row.contains(symbol.meaning));
+                let row = row.unwrap_or_else(|| panic!("{}: {shown}", symbol.meaning));
+                assert!(row.contains(&symbol.text(&glyphs)), "{row}");
+            }
+        }
+        // On a small screen they are wrapped, and scrolled to.
+        model.handle(Event::Resized(size(40, 12)), stamp(0));
+        model.perform(bagplay::tui::Action::End, stamp(0));
+        let small = picture(&model, size(40, 12));
+        let last = SYMBOLS.last().unwrap().1.last().unwrap();
+        let word = last.meaning.split(' ').next_back().unwrap();
+        assert!(small.contains(word), "{small}");
+    }
 }
 
 #[test]
@@ -622,6 +651,50 @@ fn pictures_in_a_card_and_in_the_pane() {
         );
     }
     assert_snapshot!(frames.0);
+}
+
+/// The density of the topic is one row beside its picture, and the picture is that of the message or says that it is
+/// not.
+#[test]
+fn a_card_with_a_picture_shows_what_belongs_together() {
+    let mut model = camera_card(ascii());
+    for (width, height) in CLASSES {
+        resize(&mut model, size(width, height));
+        answer_pictures(&mut model);
+        let rows = text(&drawn(&model, size(width, height)).0);
+        let strip = rows.iter().position(|row| row.contains("density   "));
+        if let Some(below) = strip.and_then(|at| rows.get(at + 1)) {
+            // An empty line, up to the frame or the picture.
+            let lead: String = below.chars().skip(1).take(15).collect();
+            assert_eq!(lead.trim(), "", "{width}x{height}: {rows:#?}");
+            let strip = &rows[strip.unwrap()];
+            assert!(strip.contains('='), "{strip}");
+        }
+        let of_message = rows.iter().find(|row| row.contains("picture  "));
+        if let Some(row) = of_message {
+            assert!(row.contains("64x48 rgb8 "), "{row}");
+            assert!(!row.contains("ago") && !row.contains("earlier"), "{row}");
+        }
+    }
+    // The message is read at once, its picture a moment later.
+    resize(&mut model, size(200, 50));
+    answer_pictures(&mut model);
+    set_state(&mut model, State::Paused, 12_284);
+    let (topic, at) = model.wanted_message().unwrap();
+    let outcome = MessageAt::Message {
+        log_time: at - Duration::from_millis(4),
+        publish_time: at,
+        header_stamp: None,
+        bytes: 324,
+        decoded: image(),
+    };
+    let read = LookupResult { topic, at, outcome };
+    model.handle(Event::Lookup(read), stamp(0));
+    let shown = |model: &Model| picture(model, size(200, 50));
+    let says = "64x48 rgb8, of the message 00:00.100 earlier";
+    assert!(shown(&model).contains(says), "{}", shown(&model));
+    answer_pictures(&mut model);
+    assert!(!shown(&model).contains("earlier"), "{}", shown(&model));
 }
 
 /// Upper and lower pixel of each cell have their colours, in as many as the terminal has.

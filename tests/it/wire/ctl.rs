@@ -263,7 +263,7 @@ fn a_loop_outside_the_recording_is_refused() {
     let driven = Driven::new(&["--start-paused"]);
     let empty = "the loop has no length";
     for (range, reason) in [
-        ("+40s..+50s", "the loop lies outside of the recording"),
+        ("+40s..+50s", "the loop is outside of the recording"),
         ("+5s..+5s", empty),
         ("+9s..+3s", "the range ends before it begins"),
         ("100%..", empty),

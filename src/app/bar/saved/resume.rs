@@ -74,7 +74,7 @@ pub(crate) fn begun(bag: &Bag, position: Time<Ros>) -> Event {
     Event::Log(LogLine {
         at: Timestamp::now(),
         severity: Severity::Info,
-        text: format!("begins at +{since}, where it was left with quit-to-resume"),
+        text: format!("begins at +{since}, where the last run was left"),
     })
 }
 

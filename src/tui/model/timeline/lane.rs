@@ -1,7 +1,7 @@
 //! [`Lane`]: message density, drawn as one level per column; gaps stay empty.
 //!
-//! The lane of one topic is measured by the topic's own median: a steady topic has the level [`USUAL`] in every column,
-//! whatever its rate.
+//! A lane is measured by the median of its columns that have messages: a steady topic has the level [`USUAL`] in every
+//! column, whatever its rate, and so has a recording of steady topics. What is missing is seen as well as what is more.
 
 use super::axis::Axis;
 use crate::bag::Outline;
@@ -18,8 +18,13 @@ pub struct Lane {
     pub is_whole: bool,
 }
 
-/// The level of a column with the median number of messages, in the lane of a topic.
+/// The level of a column with the median number of messages, of 8.
 const USUAL: u16 = 5;
+
+/// What a column of the highest level has, in medians.
+fn highest() -> f64 {
+    f64::from(8 * 8) / f64::from(USUAL * USUAL)
+}
 
 /// The density of a column against the median of those that have messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +46,9 @@ pub(crate) struct LaneColumn {
 }
 
 impl Lane {
-    /// Each column of `axis`, of the topics that `is_shown` accepts. The densest column is the highest.
+    /// Each column of `axis`, of the topics that `is_shown` accepts. A column with the median number of messages has
+    /// five eighths of the height; less if the densest column has more than about 2.5 times the median: it is the
+    /// highest then.
     pub(crate) fn columns(
         &self,
         axis: Axis,
@@ -53,7 +60,9 @@ impl Lane {
         let shown = shown.filter(|(at, _)| is_shown(*at));
         let counts = shares.counts(shown.map(|(_, topic)| topic.density.as_slice()));
         let most = counts.iter().copied().fold(0.0, f64::max);
-        columns(&counts, |count, _| level(count / most, 8 * rows))
+        columns(&counts, |count, median| {
+            level(count / most.max(median * highest()), 8 * rows)
+        })
     }
 
     /// How densities are distributed over columns; for [`Lane::columns_of`].
@@ -76,8 +85,9 @@ impl Lane {
         let topic = self.outline.topics.get(topic);
         let counts = shares.counts(topic.map(|topic| topic.density.as_slice()));
         // Of twice the median and more, the differences are not shown.
-        let highest = f64::from(8 * 8) / f64::from(USUAL * USUAL);
-        columns(&counts, |count, median| level(count / median / highest, 8))
+        columns(&counts, |count, median| {
+            level(count / median / highest(), 8)
+        })
     }
 }
 
@@ -192,7 +202,8 @@ fn density(count: f64, median: f64) -> Density {
 }
 
 /// The level of a column with this share of the messages of the highest column. The square root keeps low levels
-/// visible beside bursts. A column with any message has a level.
+/// visible beside bursts. A column with any message has a level. It is rounded, so that columns that differ little from
+/// the median have its level.
 fn level(share: f64, highest: u16) -> u16 {
     let height = share.clamp(0.0, 1.0).sqrt() * f64::from(highest);
     #[expect(
@@ -200,8 +211,7 @@ fn level(share: f64, highest: u16) -> u16 {
         clippy::cast_sign_loss,
         reason = "it is not above the highest"
     )]
-    // Rounding errors do not count as a level.
-    let level = (height - 1e-9).ceil() as u16;
+    let level = height.round() as u16;
     level.clamp(1, highest.max(1))
 }
 
@@ -251,9 +261,9 @@ mod tests {
         };
         for (from, to, levels) in [
             (100, 500, [4, 0, 2, 8]),
-            (200, 400, [0, 0, 8, 8]),
-            (400, 500, [8, 8, 8, 8]),
-            (0, 400, [0, 8, 0, 4]),
+            (200, 400, [0, 0, 5, 5]),
+            (400, 500, [5, 5, 5, 5]),
+            (0, 400, [0, 5, 0, 3]),
             (500, 900, [0, 0, 0, 0]),
             (700, 701, [0, 0, 0, 0]),
             (0, 100, [0, 0, 0, 0]),
@@ -266,8 +276,21 @@ mod tests {
 
     #[test]
     fn parts_are_combined_into_fewer_columns_and_spread_over_more() {
-        assert_eq!(levels(&[1.0, 1.0, 0.0, 0.0, 8.0, 8.0], 3), [3, 0, 8]);
-        assert_eq!(levels(&[1.0, 0.0, 1.0], 6), [8, 8, 0, 0, 8, 8]);
+        assert_eq!(levels(&[1.0, 1.0, 0.0, 0.0, 8.0, 8.0], 3), [2, 0, 5]);
+        assert_eq!(levels(&[1.0, 0.0, 1.0], 6), [5, 5, 0, 0, 5, 5]);
+    }
+
+    #[test]
+    fn a_steady_recording_leaves_room_for_what_is_more_and_dips_are_seen() {
+        assert_eq!(levels(&[100.0; 5], 5), [5; 5]);
+        assert_eq!(
+            levels(&[100.0, 100.0, 50.0, 150.0, 100.0], 5),
+            [5, 5, 4, 6, 5]
+        );
+        // One more or less in ten is not shown: it is chance where columns are narrow.
+        assert_eq!(levels(&[10.0, 11.0, 10.0, 9.0, 10.0], 5), [5; 5]);
+        // Bursts are not cut off: the highest of them has the full height.
+        assert_eq!(levels(&[1.0, 1.0, 1.0, 100.0, 25.0], 5), [1, 1, 1, 8, 4]);
     }
 
     #[test]
@@ -300,16 +323,16 @@ mod tests {
                 (5, Usual),
                 (5, Usual),
                 (0, Low),
-                (3, Low),
+                (2, Low),
                 (5, Usual),
                 (8, High),
-                (7, High)
+                (6, High)
             ]
         );
         // With about one message in a column, one more or less is chance.
         assert_eq!(
             columns(&[1.0, 2.0, 1.0, 0.0]),
-            [(5, Usual), (8, Usual), (5, Usual), (0, Usual)]
+            [(5, Usual), (7, Usual), (5, Usual), (0, Usual)]
         );
     }
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::player::{ClockMode, Command, Refusal, Status, parse_clock_hz};
 use crate::time::{Duration, hertz, period_of};
+use crate::tui::input::bindings::Action;
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::parts::TopicRow;
@@ -67,8 +68,8 @@ impl Model {
     /// Why the clock cannot be turned on or off; `None` if it can.
     pub(in crate::tui) fn clock_refusal(&self) -> Option<String> {
         let followed = self.followed.as_ref().filter(|_| self.is_following());
-        if self.facts.is_elsewhere {
-            Some("the clock of a player elsewhere cannot be changed from here".to_owned())
+        if let Some(reason) = self.refused_in_attach(Action::Clock) {
+            Some(reason.to_owned())
         } else if let Some(followed) = followed {
             Some(format!(
                 "playback follows {}: no other clock is published",

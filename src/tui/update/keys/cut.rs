@@ -14,9 +14,6 @@ use crate::tui::model::parts::{CutRequest, Effect};
 impl Model {
     /// Asks for the name of the file, with a proposal.
     pub(in crate::tui::update) fn ask_for_cut(&mut self, stamp: Timestamp) {
-        if self.facts.is_elsewhere {
-            return self.log_info("the recording of a player elsewhere cannot be cut", stamp);
-        }
         let Some(range) = self.played.ab_loop else {
             return self.log_info("to write a part, set A and B first", stamp);
         };

@@ -11,7 +11,9 @@ impl Model {
     /// Asks for the elements of the selected array.
     pub(in crate::tui::update) fn ask_for_elements(&mut self, array: &Pin) {
         let mut prompt = Prompt::new(PromptKind::Elements, "");
-        prompt.label = format!("elements of {}", self.name_of(array));
+        let name = self.name_of(array);
+        let name = name.strip_suffix("[*]").unwrap_or(&name);
+        prompt.label = format!("elements of {name}");
         prompt.below = Box::new(std::mem::take(&mut self.layer));
         self.layer = Layer::Prompt(prompt);
     }

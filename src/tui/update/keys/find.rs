@@ -6,6 +6,7 @@ use crate::bag::{Direction, TopicId};
 use crate::find::{Conditions, Expression, Severity};
 use crate::time::{Ros, Time};
 use crate::tui::input::bindings::Action;
+use crate::tui::input::in_attach::NO_FIND;
 use crate::tui::model::found::{FoundMessage, FoundMessages};
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::parts::Effect;
@@ -15,8 +16,7 @@ impl Model {
     /// Asks for a condition on the fields of the topic that is shown.
     pub(in crate::tui::update) fn ask_for_condition(&mut self, stamp: Timestamp) {
         if self.facts.is_elsewhere {
-            let text = "messages cannot be searched for in a player elsewhere";
-            return self.log_info(text, stamp);
+            return self.log_info(NO_FIND, stamp);
         }
         let Layer::Topic(card, _) = &self.layer else {
             return;
@@ -92,9 +92,7 @@ impl Model {
             return self.log_info(text, stamp);
         }
         let side = if by < 0 { "earlier" } else { "later" };
-        let text = if self.facts.is_elsewhere {
-            "warnings are not looked for in a player elsewhere".to_owned()
-        } else if alerts.has_ended {
+        let text = if alerts.has_ended {
             format!("no {side} warning or error of a node") + &problem(alerts)
         } else {
             "still looking for warnings and errors of nodes".to_owned()
@@ -118,10 +116,14 @@ impl Model {
         let side = if is_backwards { "earlier" } else { "later" };
         match &self.hits {
             hits if hits.expression.is_empty() => format!("no {side} mark"),
-            hits if hits.has_ended => format!("no {side} mark or message found"),
+            hits if hits.has_ended => {
+                format!("no {side} mark, and no {side} message that the search has found")
+            }
             hits => {
                 let percent = hits.share * 100.0;
-                format!("no {side} mark or message found yet: {percent:.0} % searched")
+                format!(
+                    "no {side} mark, and no {side} message that the search has found; {percent:.0} % are searched"
+                )
             }
         }
     }

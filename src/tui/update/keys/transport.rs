@@ -193,21 +193,20 @@ impl Model {
 
     pub(crate) fn toggle_whole_loop(&mut self, stamp: Timestamp) {
         let (at_end, text) = if self.is_whole_looped() {
-            (AtEnd::Hold, "it plays once")
+            (AtEnd::Hold, "the played range is not repeated")
         } else {
-            (AtEnd::Loop, "all of it loops")
+            (AtEnd::Loop, "the played range is repeated")
         };
         self.played.at_end = at_end;
         self.send_command(Command::SetAtEnd(at_end));
-        let after = if self.has_ab_loop() {
-            ", once the loop from A to B is cleared"
-        } else {
-            if at_end == AtEnd::Loop && self.state() == State::Ended {
-                self.send_command(Command::Play);
-            }
-            ""
-        };
-        self.log_info(format!("{text}{after}"), stamp);
+        if self.has_ab_loop() {
+            let text = format!("when the loop from A to B is cleared, {text}");
+            return self.log_info(text, stamp);
+        }
+        if at_end == AtEnd::Loop && self.state() == State::Ended {
+            self.send_command(Command::Play);
+        }
+        self.log_info(text, stamp);
     }
 
     /// Loops between two times.

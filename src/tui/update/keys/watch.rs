@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::time::{Ros, Time, TimeRange};
+use crate::tui::input::bindings::Action;
 use crate::tui::model::Model;
 use crate::tui::model::layers::Layer;
 use crate::tui::model::parts::TopicRow;
@@ -96,9 +97,6 @@ impl Model {
 
     /// Watches the selected field of a card, or no longer.
     pub(in crate::tui::update) fn toggle_watch(&mut self, stamp: Timestamp) {
-        if self.facts.is_elsewhere {
-            return self.log_info("fields cannot be watched in a player elsewhere", stamp);
-        }
         let Layer::Topic(card, _) = &self.layer else {
             return self.log_info("to watch a field, show its topic and select it", stamp);
         };
@@ -147,6 +145,34 @@ impl Model {
         }
         let first = self.watch.first.min(hidden);
         self.watch.first = first.saturating_add_signed(by).min(hidden);
+    }
+
+    /// Says how many watched fields are not shown, whenever there are more of them than before.
+    pub(in crate::tui::update) fn tell_unshown_fields(&mut self, stamp: Timestamp) {
+        // Before there is a status, the size of the screen is not known.
+        if self.status.is_none() || self.facts.is_elsewhere {
+            return;
+        }
+        let unshown = view::unshown_fields(self);
+        let told = std::mem::replace(&mut self.watch.told_unshown, unshown);
+        if unshown <= told {
+            return;
+        }
+        let all = self.watch.pins.len();
+        let text = match (unshown, all) {
+            (1, 1) => "no room for the watched field: too few rows".to_owned(),
+            _ if unshown == all => format!("no room for the {all} watched fields: too few rows"),
+            _ => {
+                let keys = [Action::ScrollPlots(-1), Action::ScrollPlots(1)];
+                let keys = keys.map(|action| self.appearance.bindings.keys(action).first());
+                let scroll = match keys {
+                    [Some(up), Some(down)] => format!("; {up} and {down} scroll"),
+                    _ => String::new(),
+                };
+                format!("no room for {unshown} of {all} watched fields: too few rows{scroll}")
+            }
+        };
+        self.log_info(text, stamp);
     }
 
     /// Selects another field of a card; `false` if there is none in this direction.

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::frame::Overlay;
+use super::frame::{Overlay, text_width};
 use crate::bag::Topic;
 use crate::decode::{Decoded, MessageAt, PayloadFormat};
 use crate::ros::Qos;
@@ -16,6 +16,11 @@ use crate::tui::model::{Model, time_format};
 use crate::tui::view::{picture, words};
 use crate::tui::watch::pin::Pin;
 
+/// The columns of the names of fields, with the blank before them.
+const NAMES: u16 = 15;
+/// The most columns of a density.
+const WIDEST: u16 = 100;
+
 pub(in crate::tui::view) fn overlay(
     model: &Model,
     card: &Card,
@@ -23,7 +28,8 @@ pub(in crate::tui::view) fn overlay(
 ) -> Option<Overlay<'static>> {
     let topic = model.topic(card.topic)?;
     let mut lines = topic_lines(model, card, topic);
-    let width = place.width.saturating_sub(20).min(100);
+    let width = text_width(place, card.has_pictures).saturating_sub(NAMES);
+    let width = width.min(WIDEST);
     lines.extend(density_line(model, card, topic.is_latched, width));
     lines.push(Line::default());
     let (message, fields) = message(model, card);
@@ -46,7 +52,7 @@ pub(in crate::tui::view) fn overlay(
     Some(Overlay {
         title,
         lines,
-        hanging_indent: 15,
+        hanging_indent: NAMES.into(),
         focus,
         picture: card.has_pictures.then_some(card.topic),
     })
@@ -93,7 +99,7 @@ fn topic_lines(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> 
         lines.push(field(model, "recorded QoS", profile(qos) + many));
     }
     if topic.offered_qos.is_empty() {
-        lines.push(field(model, "recorded QoS", "none"));
+        lines.push(field(model, "recorded QoS", "not recorded"));
     }
     let row = model.rows.iter().find(|row| row.id == card.topic);
     if let Some(row) = row {
@@ -104,7 +110,7 @@ fn topic_lines(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> 
                 profile(qos),
                 if row.is_muted { ", muted" } else { "" }
             ),
-            (None, None) => "none on this wire".to_owned(),
+            (None, None) => "none: this protocol has no QoS profiles".to_owned(),
         };
         lines.push(field(model, "offered QoS", offered));
         if row.name != topic.name {
@@ -173,7 +179,7 @@ fn message(model: &Model, card: &Card) -> (Vec<Line<'static>>, Vec<usize>) {
         return message_line("reading".into());
     };
     match &result.outcome {
-        MessageAt::NoMessage => message_line("none up to here".into()),
+        MessageAt::NoMessage => message_line("none up to this time".into()),
         MessageAt::Damaged(damage) => message_line(format!("cannot be read: {damage}")),
         MessageAt::Message {
             log_time,
@@ -199,8 +205,7 @@ fn message(model: &Model, card: &Card) -> (Vec<Line<'static>>, Vec<usize>) {
             ];
             let picture_at = lines.len();
             if card.has_pictures {
-                let text = picture::in_words(model, card.topic);
-                lines.push(field(model, "picture", text));
+                lines.push(field(model, "picture", picture_of(model, card, *log_time)));
             }
             if let Some(stamp) = header_stamp {
                 let delay = log_time.saturating_since(*stamp).as_secs_f64();
@@ -231,6 +236,24 @@ fn message(model: &Model, card: &Card) -> (Vec<Line<'static>>, Vec<usize>) {
             }
             (lines, places)
         }
+    }
+}
+
+/// The picture that is shown, in words, and if it is not that of the message, which is read by itself: by how much its
+/// message is earlier or later.
+fn picture_of(model: &Model, card: &Card, message: Time<Ros>) -> String {
+    let Some((text, time)) = picture::described(model, card.topic) else {
+        return String::new();
+    };
+    let (by, side) = if time < message {
+        (message.saturating_since(time), "earlier")
+    } else {
+        (time.saturating_since(message), "later")
+    };
+    if time == message {
+        text
+    } else {
+        format!("{text}, of the message {} {side}", time_format::span(by))
     }
 }
 

@@ -81,14 +81,21 @@ fn split(inner: Rect) -> (Rect, Option<Rect>) {
     (lines, Some(picture))
 }
 
+/// The area for lines within `place`, beside a picture or below one if there is one.
+fn lines_area(place: Rect, has_picture: bool) -> Rect {
+    let inner = inner(place);
+    if has_picture { split(inner).0 } else { inner }
+}
+
+/// The columns that a line has in an overlay in `place`: a margin beside the frame makes text easier to read.
+pub(in crate::tui::view) fn text_width(place: Rect, has_picture: bool) -> u16 {
+    let lines = lines_area(place, has_picture);
+    lines.width.saturating_sub(u16::from(lines.x > place.x))
+}
+
 impl Overlay<'_> {
-    /// The area for lines.
     fn lines_place(&self, place: Rect) -> Rect {
-        let inner = inner(place);
-        match self.picture {
-            Some(_) => split(inner).0,
-            None => inner,
-        }
+        lines_area(place, self.picture.is_some())
     }
 
     /// The topic whose picture is shown, and where, if there is room.
@@ -119,10 +126,8 @@ impl Overlay<'_> {
     }
 
     fn wrapped(&self, place: Rect) -> Vec<Line<'_>> {
-        let inner = self.lines_place(place);
-        // A margin beside the frame makes text easier to read.
-        let margin = u16::from(inner.x > place.x);
-        let wrap = |line| wrapped(line, self.hanging_indent, usize::from(inner.width - margin));
+        let width = text_width(place, self.picture.is_some());
+        let wrap = |line| wrapped(line, self.hanging_indent, width.into());
         self.lines.iter().flat_map(wrap).collect()
     }
 

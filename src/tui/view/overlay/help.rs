@@ -1,40 +1,43 @@
-//! The help: all keys and gestures, from the tables, in one column or two.
+//! The help: all keys and gestures, from the tables, and the legend, in as many columns as fit.
 
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::frame::Overlay;
+use super::legend;
 use crate::tui::input::bindings::{Action, BINDINGS, Binding, GESTURES, rows};
+use crate::tui::input::in_attach::InAttach;
 use crate::tui::model::Model;
 
 /// The gap between two columns.
 const GAP: usize = 3;
+/// The most columns.
+const MOST_COLUMNS: usize = 3;
+
+type Lines = Vec<Line<'static>>;
 
 pub(in crate::tui::view) fn overlay(model: &Model, place: Rect) -> Overlay<'static> {
     let keys = key_width(model);
-    let (left, right) = halves(groups(model, keys));
-    let widest = |lines: &[Line<'_>]| lines.iter().map(Line::width).max().unwrap_or(0);
-    let start = widest(&left) + GAP;
-    let lines = if start + widest(&right) + 3 <= place.width.into() {
-        side_by_side(left, right, start)
-    } else {
-        left.into_iter().chain(right).collect()
-    };
+    let groups = groups(model, keys);
+    let width = usize::from(place.width.saturating_sub(3));
+    let side_by_side = (2..=MOST_COLUMNS)
+        .rev()
+        .find_map(|count| side_by_side(split(&groups, count), width));
     Overlay {
-        title: "keys".to_owned(),
-        lines,
+        title: "keys and symbols".to_owned(),
+        lines: side_by_side.unwrap_or_else(|| groups.concat()),
         hanging_indent: keys + 3,
         focus: None,
         picture: None,
     }
 }
 
-/// What an action does.
-fn text(model: &Model, row: &Binding) -> &'static str {
-    if row.action == Action::Quit && model.facts.is_elsewhere {
-        "leave; the player goes on"
-    } else {
-        row.help
+/// What an action does; `None` if it does nothing here.
+fn text(model: &Model, row: &Binding) -> Option<&'static str> {
+    match row.in_attach {
+        InAttach::Means(text) if model.facts.is_elsewhere => Some(text),
+        InAttach::Refused(_) if model.facts.is_elsewhere => None,
+        InAttach::Same | InAttach::Means(_) | InAttach::Refused(_) => Some(row.help),
     }
 }
 
@@ -54,8 +57,8 @@ fn key_width(model: &Model) -> usize {
     widths.max().unwrap_or(0).clamp(11, 24)
 }
 
-/// Each group with its title, followed by a blank line.
-fn groups(model: &Model, width: usize) -> Vec<Vec<Line<'static>>> {
+/// Each group with its title; all but the last one are followed by a blank line.
+fn groups(model: &Model, width: usize) -> Vec<Lines> {
     let theme = &model.appearance.theme;
     let line = |keys: String, help: &str| {
         Line::from(vec![
@@ -66,49 +69,53 @@ fn groups(model: &Model, width: usize) -> Vec<Vec<Line<'static>>> {
     let title = |title: &str| Line::from(Span::styled(format!(" {title}"), theme.title));
     let mut groups = Vec::new();
     for (name, rows) in BINDINGS {
-        let mut lines = vec![title(name)];
         let shown = rows
             .iter()
-            .map(|row| line(keys(model, row.action), text(model, row)));
-        lines.extend(shown);
-        lines.push(Line::default());
-        groups.push(lines);
+            .filter_map(|row| Some(line(keys(model, row.action), text(model, row)?)));
+        groups.push(std::iter::once(title(name)).chain(shown).collect());
     }
-    let mut lines = vec![title("Mouse")];
     let gestures = GESTURES.iter();
-    lines.extend(gestures.map(|(gesture, help)| line((*gesture).to_owned(), help)));
-    groups.push(lines);
+    let gestures = gestures.map(|(gesture, help)| line((*gesture).to_owned(), help));
+    groups.push(std::iter::once(title("Mouse")).chain(gestures).collect());
+    groups.extend(legend::groups(model, width));
+    let last = groups.len() - 1;
+    for group in groups.iter_mut().take(last) {
+        group.push(Line::default());
+    }
     groups
 }
 
-/// Splits as evenly as whole groups allow.
-fn halves(groups: Vec<Vec<Line<'static>>>) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+/// Splits into so many columns, as evenly as whole groups in their order allow.
+fn split(groups: &[Lines], count: usize) -> Vec<Lines> {
     let all: usize = groups.iter().map(Vec::len).sum();
-    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let mut columns = vec![Lines::new(); count];
+    let mut before = 0;
     for group in groups {
-        if right.is_empty() && left.len() + group.len() / 2 < all / 2 {
-            left.extend(group);
-        } else {
-            right.extend(group);
-        }
+        // The column in which the middle of the group is.
+        let at = (before + group.len() / 2) * count / all.max(1);
+        columns[at.min(count - 1)].extend(group.iter().cloned());
+        before += group.len();
     }
-    (left, right)
+    columns
 }
 
-fn side_by_side(
-    left: Vec<Line<'static>>,
-    right: Vec<Line<'static>>,
-    start: usize,
-) -> Vec<Line<'static>> {
-    let rows = left.len().max(right.len());
-    let mut left = left.into_iter();
-    let mut right = right.into_iter();
-    let row = |_| {
-        let mut line = left.next().unwrap_or_default();
-        let gap = start.saturating_sub(line.width());
-        line.spans.push(Span::raw(" ".repeat(gap)));
-        line.spans.extend(right.next().unwrap_or_default().spans);
-        line
-    };
-    (0..rows).map(row).collect()
+/// The columns beside each other; `None` if they do not fit into `width`.
+fn side_by_side(columns: Vec<Lines>, width: usize) -> Option<Lines> {
+    let widest = |lines: &Lines| lines.iter().map(Line::width).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(widest).collect();
+    if widths.iter().sum::<usize>() + GAP * (columns.len() - 1) > width {
+        return None;
+    }
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let mut shown = vec![Line::default(); rows];
+    let mut start = 0;
+    for (column, width) in columns.into_iter().zip(widths) {
+        for (row, line) in shown.iter_mut().zip(column) {
+            let gap = start - row.width();
+            row.push_span(" ".repeat(gap));
+            row.spans.extend(line.spans);
+        }
+        start += width + GAP;
+    }
+    Some(shown)
 }

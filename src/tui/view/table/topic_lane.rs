@@ -50,7 +50,7 @@ pub(in crate::tui::view) fn draw(
         cell.set_symbol(glyphs.levels[usize::from(shown.level.min(8))]);
         cell.set_style(theme.density(shown.density).patch(style));
         if head == Some(column) && shown.level == 0 {
-            cell.set_symbol(if glyphs.is_ascii { ":" } else { "┊" });
+            cell.set_symbol(glyphs.head);
         }
     }
     let recording = model.facts.recording;

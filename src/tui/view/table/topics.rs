@@ -210,7 +210,8 @@ fn value(
         Column::Type => words::fit(&shown_type(model, row), width, glyphs.dots),
         Column::Hertz => {
             let now = rate.map_or_else(dash, |rate| words::hertz(rate.hz));
-            let recorded = model.recorded_hertz(row).map_or_else(dash, words::hertz);
+            let recorded = model.recorded_rate(row);
+            let recorded = recorded.map_or_else(dash, |rate| rate.to_string());
             format!("{now:>6} / {recorded:>5}")
         }
         Column::Megabytes => rate.map_or_else(dash, |rate| words::megabytes(rate.bytes)),

@@ -45,13 +45,22 @@ pub(in crate::tui::view) fn hidden(model: &Model, place: Rect) -> usize {
     pins - cells(pins, place).len()
 }
 
+/// How many fields are not shown, also if the pane has no room at all.
+pub(in crate::tui::view) fn unshown(model: &Model, place: Rect) -> usize {
+    if place.height < LEAST_HEIGHT {
+        model.watch.pins.len()
+    } else {
+        hidden(model, place)
+    }
+}
+
 /// What the plots show, and how many fields have no room.
 fn range_in_words(model: &Model, hidden: usize) -> String {
     let view = model.view_range();
-    let length = time_format::span(view.range().duration());
+    let seconds = view.range().duration().as_secs_f64();
     let range = match view {
-        ViewRange::Loop(_) => format!("A-B, {length}"),
-        ViewRange::Around(_) => length,
+        ViewRange::Loop(_) => format!("A to B, {seconds:.3} s"),
+        ViewRange::Around(_) => format!("-{half} s to +{half} s", half = seconds / 2.0),
     };
     match hidden {
         0 => range,

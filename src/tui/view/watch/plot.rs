@@ -200,8 +200,8 @@ fn draw_playhead(model: &Model, range: TimeRange, plot: Rect, out: &mut Buffer) 
     let axis = Axis::plain(range, plot.x, plot.width);
     if let Some(column) = axis.column(model.playhead()) {
         for row in plot.y..plot.bottom() {
-            let glyph = if glyphs.is_ascii { ":" } else { "┊" };
-            out[(column, row)].set_symbol(glyph).set_style(theme.accent);
+            let cell = &mut out[(column, row)];
+            cell.set_symbol(glyphs.head).set_style(theme.accent);
         }
     }
 }

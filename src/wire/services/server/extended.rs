@@ -154,7 +154,7 @@ impl Playback {
             Ok(range) if range.duration() == Duration::ZERO => {
                 let is_outside = request.start != request.end && !request.end.is_zero();
                 Reaction::Respond(Done::failed(if is_outside {
-                    "the loop lies outside of the recording"
+                    "the loop is outside of the recording"
                 } else {
                     "the loop has no length"
                 }))
