@@ -43,17 +43,28 @@ fn a_recording_is_converted_and_described() {
         .stdout(
             contains("wrote     new.mcap")
                 .and(contains("content   2 messages on 2 topics"))
-                .and(contains("left out  1 message that cannot be transcoded: /n 1\n"))
+                .and(contains(
+                    "left out  1 message that cannot be transcoded: /n 1\n",
+                ))
                 .and(contains("framing")),
         );
-    convert(&["-o", "new.mcap"]).code(2).stderr(contains("--force replaces it"));
+    convert(&["-o", "new.mcap"])
+        .code(2)
+        .stderr(contains("--force replaces it"));
     convert(&["-o", "old.mcap", "--force"]).code(2);
     convert(&["-o", "new.mcap", "--force", "--strict"])
         .code(3)
         .stderr(contains("a topic is left out (--strict)"));
     let done = play()
         .current_dir(dir.path())
-        .args(["convert", "old.mcap", "-o", "again.mcap", "--format", "json"])
+        .args([
+            "convert",
+            "old.mcap",
+            "-o",
+            "again.mcap",
+            "--format",
+            "json",
+        ])
         .output()
         .unwrap();
     let report = json(&done.stdout);
@@ -98,7 +109,12 @@ fn info_says_what_is_transcoded() {
     assert_eq!(topics[0]["ros2_type"], "std_msgs/msg/String");
     assert!(topics[0]["not_transcoded"].is_null());
     assert!(topics[2]["ros2_type"].is_null());
-    assert!(topics[2]["not_transcoded"].as_str().unwrap().contains("q/msg/Missing"));
+    assert!(
+        topics[2]["not_transcoded"]
+            .as_str()
+            .unwrap()
+            .contains("q/msg/Missing")
+    );
     let mut info = play();
     info.args(["info", "--format", "json"]).arg(demo());
     let info = json(&info.output().unwrap().stdout);
@@ -132,6 +148,7 @@ fn playing_names_what_has_no_ros2_form_and_counts_it() {
     assert_eq!(counts("/chatter"), (1.into(), 0.into()));
     assert_eq!(counts("/n"), (1.into(), 1.into()));
     let mut off = run(&["--transcode", "off"]);
-    off.assert()
-        .stderr(contains("without --transcode off they are sent as ROS 2 messages"));
+    off.assert().stderr(contains(
+        "without --transcode off they are sent as ROS 2 messages",
+    ));
 }

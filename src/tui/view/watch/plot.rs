@@ -281,9 +281,18 @@ mod tests {
     #[test]
     fn only_points_without_lines_are_drawn_by_themselves() {
         let range = TimeRange::between(at(0), at(100));
-        let of = [(0, 1.0), (1, 2.0), (2, 1.0), (20, 3.0), (40, 3.0), (41, 4.0)];
+        let of = [
+            (0, 1.0),
+            (1, 2.0),
+            (2, 1.0),
+            (20, 3.0),
+            (40, 3.0),
+            (41, 4.0),
+        ];
         let drawn = lines(&points(&of, false), range, &[]);
-        let dots = drawn.iter().filter(|line| line.x1.total_cmp(&line.x2).is_eq());
+        let dots = drawn
+            .iter()
+            .filter(|line| line.x1.total_cmp(&line.x2).is_eq());
         let dots: Vec<f64> = dots.map(|dot| dot.x1).collect();
         assert_eq!((drawn.len(), dots), (4, vec![20.0]));
     }
