@@ -54,7 +54,9 @@ fuzz_target!(|data: &[u8]| {
         Ok(()) => {
             let cdr = cdr.strip_prefix(b"before").expect("it is appended");
             assert!(cdr.len() <= 4 * payload.len() + (64 << 10) + 4);
-            let is_known = definition.windows(PLACEHOLDER.len()).any(|it| it == PLACEHOLDER);
+            let is_known = definition
+                .windows(PLACEHOLDER.len())
+                .any(|it| it == PLACEHOLDER);
             let limits = Limits {
                 lines: 10_000,
                 characters: 1000,
@@ -62,7 +64,10 @@ fuzz_target!(|data: &[u8]| {
                 ..Limits::default()
             };
             let decoded = Decoder::new(&transcoder.ros2_topic(&recorded)).decode(cdr, limits);
-            assert!(is_known || decoded.is_cut || decoded.problem.is_none(), "{decoded:?}");
+            assert!(
+                is_known || decoded.is_cut || decoded.problem.is_none(),
+                "{decoded:?}"
+            );
         }
     }
 });
