@@ -19,7 +19,7 @@ pub(super) const GAPS: InAttach =
 pub(super) const POSITION: InAttach =
     InAttach::Refused("the position is remembered only by the player's own transport bar");
 pub(super) const HOLES: InAttach =
-    InAttach::Refused("holes are shown only where the recording is read");
+    InAttach::Refused("holes and damage are shown only where the recording is read");
 pub(super) const ALERTS: InAttach =
     InAttach::Refused("warnings and errors are searched for only where the recording is read");
 pub(super) const CUT: InAttach =

@@ -35,10 +35,6 @@ impl Gap<'_> {
 impl Model {
     /// Goes to the start of the next hole or damaged part, or of the previous one if `by` is negative.
     pub(crate) fn go_to_gap(&mut self, by: i8, stamp: Timestamp) {
-        if self.facts.is_elsewhere {
-            let text = "holes and damage are shown only where the recording is read";
-            return self.log_info(text, stamp);
-        }
         let gaps = self.gaps();
         let here = self.beyond_playhead(by < 0);
         let starts = gaps.iter().map(Gap::start);
