@@ -30,8 +30,8 @@ impl Look {
     }
 
     /// The appearance on this terminal, which may be asked for its background and, if there are pictures to show, for
-    /// its graphics protocols. To be called when signals are received and nothing else is written to the terminal: it is
-    /// in raw mode meanwhile.
+    /// its graphics protocols. To be called when signals are received and nothing else is written to the terminal,
+    /// which is in raw mode meanwhile.
     pub(crate) fn appearance(&self, has_pictures: bool) -> Appearance {
         let theme = if self.has_colours {
             self.config.theme
