@@ -80,7 +80,10 @@ fn what_is_lost_by_damage_is_listed_with_its_times_and_topics() {
     assert!(out.contains("damaged   1 part\n"), "{out}");
     let line = out.lines().find(|line| line.contains("a.mcap, byte"));
     let line = line.unwrap_or_else(|| panic!("{out}"));
-    assert!(line.contains("+0.000 s     0.000 s  /t, up to 1 message: "), "{line}");
+    assert!(
+        line.contains("+0.000 s     0.000 s  /t, up to 1 message: "),
+        "{line}"
+    );
     let json = ["--format", "json"].map(OsStr::new);
     let done = play(&[&args[..], &json, &[path.as_os_str()]].concat());
     let info: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
