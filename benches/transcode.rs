@@ -62,18 +62,18 @@ fn measure(message: &Message, report: &mut Report) -> Result<(), Failure> {
         black_box(cdr);
     };
     let copy = || drop(black_box(black_box(payload).to_vec()));
-    let (mut transcoded, mut copied) = (Vec::new(), Vec::new());
+    let (mut speeds, mut copies) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        transcoded.push(rate(payload.len(), transcode));
-        copied.push(rate(payload.len(), copy));
+        speeds.push(rate(payload.len(), transcode));
+        copies.push(rate(payload.len(), copy));
     }
-    let (transcoded, copied) = (median(&mut transcoded), median(&mut copied));
+    let (speed, copied) = (median(&mut speeds), median(&mut copies));
     println!(
-        "{:<24} {:>9} bytes  {transcoded:>8.0} MB/s, a copy {copied:>8.0} MB/s",
+        "{:<24} {:>9} bytes  {speed:>8.0} MB/s, a copy {copied:>8.0} MB/s",
         message.name,
         payload.len()
     );
-    let figure = Figure::higher(message.name, "transcoded", transcoded, "MB/s");
+    let figure = Figure::higher(message.name, "transcoded", speed, "MB/s");
     report.add(figure.against("a copy", copied));
     Ok(())
 }

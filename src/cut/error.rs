@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::outcome::RefusedTopic;
 use crate::bag::Damage;
 use crate::time::{Ros, Time};
 use crate::untrusted::{FileName, Foreign};
@@ -20,6 +21,8 @@ pub enum CutError {
         stop: Time<Ros>,
         /// What could not be read: messages may have been there.
         damage: Vec<Damage>,
+        /// The selected topics that are left out, because they cannot be transcoded.
+        refused: Vec<RefusedTopic>,
     },
     /// The bag is ordered by publish time.
     #[error(

@@ -81,15 +81,21 @@ impl Cut {
         (shares, translation, damage): (BTreeMap<TopicId, TopicShare>, &Translation, Vec<Damage>),
     ) -> Result<Written, CutError> {
         let messages: u64 = shares.values().map(|share| share.messages).sum();
+        let refused = translation.refused.iter();
+        let refused = refused.filter(|(id, _)| self.topics.contains(**id));
+        let refused = refused.map(|(id, reason)| RefusedTopic {
+            id: *id,
+            reason: reason.clone(),
+        });
+        let refused: Vec<RefusedTopic> = refused.collect();
         let Some(range) = finished.range.filter(|_| messages > 0) else {
             return Err(CutError::Empty {
                 start: self.range.start(),
                 stop: self.range.stop(),
                 damage,
+                refused,
             });
         };
-        let refused = translation.refused.iter();
-        let refused = refused.filter(|(id, _)| self.topics.contains(**id));
         let ids = (0..).map(TopicId).zip(bag.topics()).map(|(id, _)| id);
         let share = |id| shares.get(&id).copied().unwrap_or(TopicShare::none(id));
         Ok(Written {
@@ -102,12 +108,7 @@ impl Cut {
                 .filter(|id| self.topics.contains(*id) && !translation.refused.contains_key(id))
                 .map(share)
                 .collect(),
-            refused: refused
-                .map(|(id, reason)| RefusedTopic {
-                    id: *id,
-                    reason: reason.clone(),
-                })
-                .collect(),
+            refused,
             copied_chunks: finished.copied_chunks,
             new_chunks: finished.new_chunks,
             attachments: finished.attachments,

@@ -16,8 +16,16 @@ const OFFERS: &str = "offered_qos_profiles";
 /// The topics that are transcoded, and those that cannot be.
 #[derive(Debug, Default)]
 pub(crate) struct Translation {
-    transcoders: HashMap<TopicId, (Transcoder, Latching)>,
+    transcoders: HashMap<TopicId, Transcoded>,
     pub(crate) refused: BTreeMap<TopicId, NoRos2Form>,
+}
+
+/// How a topic is written.
+#[derive(Debug)]
+struct Transcoded {
+    name: String,
+    transcoder: Transcoder,
+    latching: Latching,
 }
 
 /// Which publishers of a topic late joiners get messages of.
@@ -43,7 +51,13 @@ impl Translation {
                     } else {
                         Latching::AsRecorded
                     };
-                    found.transcoders.insert(id, (transcoder, latching));
+                    let name = topic.name.clone();
+                    let transcoded = Transcoded {
+                        name,
+                        transcoder,
+                        latching,
+                    };
+                    found.transcoders.insert(id, transcoded);
                 }
                 Some(Err(refused)) => {
                     found.refused.insert(id, refused);
@@ -55,9 +69,14 @@ impl Translation {
 
     /// The transcoder of a topic; `None`: its messages are written as they are recorded.
     pub(crate) fn transcoder(&self, topic: TopicId) -> Option<&Transcoder> {
-        self.transcoders
-            .get(&topic)
-            .map(|(transcoder, _)| transcoder)
+        let topic = self.transcoders.get(&topic);
+        topic.map(|topic| &topic.transcoder)
+    }
+
+    /// The name of a topic that is transcoded; empty for others.
+    pub(crate) fn name(&self, topic: TopicId) -> &str {
+        let topic = self.transcoders.get(&topic);
+        topic.map_or("", |topic| &topic.name)
     }
 
     /// The profile of the file: that of the recording, unless ROS 1 has become ROS 2.
@@ -80,7 +99,7 @@ impl Translation {
 
     /// A channel of this topic as it is written.
     pub(crate) fn channel(&self, topic: TopicId, mut channel: Channel) -> Channel {
-        let Some((_, latching)) = self.transcoders.get(&topic) else {
+        let Some(Transcoded { latching, .. }) = self.transcoders.get(&topic) else {
             return channel;
         };
         "cdr".clone_into(&mut channel.message_encoding);
@@ -97,11 +116,11 @@ impl Translation {
     pub(crate) fn topic(&self, id: TopicId, recorded: &Topic) -> Topic {
         match self.transcoders.get(&id) {
             None => recorded.clone(),
-            Some((transcoder, Latching::AsRecorded)) => transcoder.ros2_topic(recorded),
-            Some((transcoder, Latching::All)) => Topic {
+            Some(topic) if topic.latching == Latching::All => Topic {
                 offered_qos: vec![latched()],
-                ..transcoder.ros2_topic(recorded)
+                ..topic.transcoder.ros2_topic(recorded)
             },
+            Some(topic) => topic.transcoder.ros2_topic(recorded),
         }
     }
 }

@@ -8,10 +8,10 @@ use crate::untrusted::Foreign;
 #[non_exhaustive]
 pub enum NoRos2Form {
     /// The topic has no definition.
-    #[error("its definition was not recorded")]
+    #[error("the definition was not recorded")]
     NoDefinition,
     /// The definition is not one of ROS 1.
-    #[error("its definition is `{}`, not ros1msg", Foreign::text(.0))]
+    #[error("the definition is `{}`, not ros1msg", Foreign::text(.0))]
     Language(String),
     /// The definition cannot be parsed.
     #[error(transparent)]
@@ -20,16 +20,19 @@ pub enum NoRos2Form {
     #[error(transparent)]
     Nesting(#[from] NestingError),
     /// The definition has another type by the name of a ROS 2 type for times or durations.
-    #[error("its definition has a type {0} of its own")]
+    #[error("the definition contains {0} with other fields than the standard type")]
     OwnTime(&'static str),
     /// The definition would be too large.
-    #[error("its definition for ROS 2 would have more than {0} bytes")]
+    #[error("the definition for ROS 2 would have more than {0} bytes")]
     TooLarge(usize),
 }
 
 /// Why a message cannot be transcoded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("it is no {}: byte {at}: {problem}", Foreign::text(type_name))]
+#[error(
+    "the payload is not a valid {}: at byte {at} of it, {problem}",
+    Foreign::text(type_name)
+)]
 pub struct TranscodeError {
     /// The recorded type.
     pub type_name: String,
@@ -44,7 +47,7 @@ pub struct TranscodeError {
 #[non_exhaustive]
 pub enum Problem {
     /// It ends too early.
-    #[error("{needed} bytes are needed, {left} are left")]
+    #[error("needed {needed}, left {left}")]
     TooShort {
         /// For the next value or the declared number of elements, at least.
         needed: u64,
@@ -52,13 +55,13 @@ pub enum Problem {
         left: usize,
     },
     /// It goes on after the last field.
-    #[error("{left} bytes are left after the last field")]
+    #[error("left after the last field: {left}")]
     TooLong {
         /// How many bytes.
         left: usize,
     },
     /// It has so many elements without content that the result would be far larger.
-    #[error("its ROS 2 form would have more than {most} bytes")]
+    #[error("the ROS 2 form would have more than {most} bytes")]
     TooLarge {
         /// The limit for this payload.
         most: usize,

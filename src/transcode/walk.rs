@@ -6,7 +6,7 @@ use super::plan::{Count, Part, Plan, Step};
 /// Plain CDR, little-endian.
 const ENCAPSULATION: [u8; 4] = [0, 1, 0, 0];
 /// The result of a payload of `n` bytes has at most `4 n` bytes and this. Padding and zero bytes at most double it;
-/// only messages without fields, of which ROS 1 writes nothing, could make more of it.
+/// more comes only from messages without fields, which have no byte in ROS 1 and one in CDR.
 const FOR_EMPTY_MESSAGES: usize = 64 << 10;
 /// The levels of log messages in ROS 1 and in ROS 2.
 const SEVERITIES: [(u8, u8); 5] = [(1, 10), (2, 20), (4, 30), (8, 40), (16, 50)];

@@ -252,6 +252,8 @@ impl Screen {
         self.model
             .observe(self.transport.now(), status, counts, self.reach.get());
         self.model.show_steps(&stepped, Timestamp::now());
+        // Lines of the log take rows of the table.
+        self.model.scroll_to_selection();
         if self.model.wants_damaged_parts(self.lookup.known_damage()) {
             self.lookup.damaged();
         }

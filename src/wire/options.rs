@@ -206,7 +206,7 @@ pub enum SkipReason {
     #[error("messages are `{}`, and ROS 2 nodes read only cdr", Foreign::text(.0))]
     Encoding(String),
     /// Its ROS 1 messages have no ROS 2 form.
-    #[error("its messages are `ros1` and cannot be transcoded: {0}")]
+    #[error("`ros1` messages that cannot be transcoded: {0}")]
     NoRos2Form(String),
     /// Its type is not a ROS 2 type.
     #[error("the type `{}` is no ROS 2 type", Foreign::text(.0))]

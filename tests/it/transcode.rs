@@ -378,7 +378,7 @@ fn what_is_no_message_of_the_type_is_an_error_with_its_place() {
         assert_eq!(problem(&transcoder, payload), (at, due), "{payload:?}");
     }
     let error = transcoder.transcode(&[], &mut Vec::new()).unwrap_err();
-    let text = "it is no p/Root: byte 0: 1 bytes are needed, 0 are left";
+    let text = "the payload is not a valid p/Root: at byte 0 of it, needed 1, left 0";
     assert_eq!(error.to_string(), text);
 }
 
@@ -389,7 +389,7 @@ fn definitions_that_cannot_be_used_are_refused_with_the_reason() {
         error.to_string()
     };
     for (text, due) in [
-        (of("p/T", "", &[]), "its definition was not recorded"),
+        (of("p/T", "", &[]), "the definition was not recorded"),
         (of("p", "int8 x\n", &[]), "`p` is not a type name"),
         (
             of("p/T", "q/Missing x\n", &[]),
@@ -604,7 +604,7 @@ fn types_that_double_at_each_level_do_not_take_long() {
 #[test]
 fn all_messages_of_real_ros1_recordings_keep_their_values() {
     let Some(data) = data() else { return };
-    let mut transcoded = 0;
+    let mut count = 0;
     for path in recordings(&data) {
         let bag = Bag::open(&[&path]).unwrap();
         let forms: Vec<Option<(Transcoder, Topic)>> = bag
@@ -628,7 +628,7 @@ fn all_messages_of_real_ros1_recordings_keep_their_values() {
             };
             let mut cdr = Vec::new();
             transcoder.transcode(&message.payload, &mut cdr).unwrap();
-            transcoded += 1;
+            count += 1;
             // The lines of clouds would take minutes; the log messages have fewer fields than they had.
             if cdr.len() < 4096 && recorded.type_name() != "rosgraph_msgs/Log" {
                 let names = |lines: Vec<(usize, String, String)>| -> Vec<_> {
@@ -640,5 +640,5 @@ fn all_messages_of_real_ros1_recordings_keep_their_values() {
             }
         }
     }
-    assert!(transcoded > 30_000, "{transcoded}");
+    assert!(count > 30_000, "{count}");
 }

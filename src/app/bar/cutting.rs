@@ -124,7 +124,10 @@ fn lost_in_words(bag: &Bag, cut: &Cut, written: &Written) -> Option<String> {
         lost.push(format!("{} left out", plural(left_out, "place")));
     }
     if copied > 0 {
-        lost.push(format!("{} copied as damaged", plural(copied, "chunk")));
+        lost.push(format!(
+            "{} copied unchanged",
+            plural(copied, "damaged chunk")
+        ));
     }
     let messages: Option<u64> = parts.iter().map(|part| part.messages).sum();
     if let Some(messages @ 1..) = messages {

@@ -69,7 +69,7 @@ impl RecordedRate {
 
 impl fmt::Display for RecordedRate {
     /// In at most five columns: two decimals, fewer from 10 on (`9.99`, `30.0`, `200`), and thousands, millions and so
-    /// on of numbers that are too long (`123k`). A mean has a `~` before it: `~0.33`, `~12k`.
+    /// on of numbers that are too long (`123k`), at most `999G`. A mean has a `~` before it: `~0.33`, `~12k`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { hz, is_mean } = *self;
         let (sign, longest) = if is_mean {
@@ -90,7 +90,7 @@ impl fmt::Display for RecordedRate {
         let units = [("k", 1e3), ("M", 1e6)];
         let unit = units.into_iter().find(|(_, size)| hz < 999.5 * size);
         let (unit, size) = unit.unwrap_or(("G", 1e9));
-        write!(f, "{sign}{:.0}{unit}", hz / size)
+        write!(f, "{sign}{:.0}{unit}", (hz / size).min(999.0))
     }
 }
 

@@ -80,11 +80,14 @@ pub(crate) struct Topics {
 
 type Identity = (String, String, String);
 
+/// A channel is compared with so many topics of its name and type, whose definitions differ.
+const MOST_DEFINITIONS: usize = 16;
+
 impl Topics {
     /// `said` is what `metadata.yaml` gives for topics; it fills in what the files leave out.
     pub(crate) fn of(files: &[FileIndex], said: &[MetadataTopic]) -> Self {
         let mut all = Self::default();
-        let mut ids: HashMap<Identity, TopicId> = HashMap::new();
+        let mut ids: HashMap<Identity, Vec<TopicId>> = HashMap::new();
         let mut groups: HashMap<(TopicId, String), PublisherGroupId> = HashMap::new();
         for file in files {
             let mut offers: BTreeMap<TopicId, Vec<Qos>> = BTreeMap::new();
@@ -148,7 +151,7 @@ impl Topics {
         &mut self,
         file: &FileIndex,
         channel: &Channel,
-        ids: &mut HashMap<Identity, TopicId>,
+        ids: &mut HashMap<Identity, Vec<TopicId>>,
     ) -> TopicId {
         let schema = file
             .schemas
@@ -160,8 +163,14 @@ impl Topics {
             type_name,
             channel.message_encoding.clone(),
         );
-        let id = *ids.entry(identity).or_insert_with(|| {
+        let same = ids.entry(identity).or_default();
+        let known = same.iter().take(MOST_DEFINITIONS).copied();
+        let known = known
+            .into_iter()
+            .find(|id| self.is_one(*id, channel, schema));
+        let id = known.unwrap_or_else(|| {
             let id = TopicId(u32::try_from(self.merged.len()).expect("65536 channels a file"));
+            same.push(id);
             self.merged.push(Topic {
                 name: channel.topic.clone(),
                 schema: None,
@@ -199,6 +208,24 @@ impl Topics {
             .zip(count)
             .map(|(a, b)| a.saturating_add(b));
         id
+    }
+
+    /// Whether a channel belongs to a topic of the same name, type and encoding. ROS 1 messages are transcoded by their
+    /// definition, so topics with different ones stay apart.
+    fn is_one(&self, id: TopicId, channel: &Channel, schema: Option<&SchemaRecord>) -> bool {
+        let topic = self.merged.get(id.index());
+        let known = topic.and_then(|topic| topic.schema.as_ref());
+        let (Some(known), Some(own)) = (known, schema) else {
+            return true;
+        };
+        let (known, own) = (&known.data, &own.data);
+        // Channels of one file share the bytes.
+        let is_same = || known.as_ptr() == own.as_ptr() && known.len() == own.len();
+        channel.message_encoding != "ros1"
+            || known.is_empty()
+            || own.is_empty()
+            || is_same()
+            || known == own
     }
 
     /// The files of a split recording repeat their publishers, so of each profile the largest number in any file

@@ -101,7 +101,7 @@ fn transcode_lines(page: &mut String, topics: &[TopicInfo]) {
         .filter_map(|topic| Some((&topic.name, topic.not_transcoded.as_ref()?)))
         .collect();
     for (name, reason) in refused.iter().take(MOST_REFUSED) {
-        let _ = writeln!(page, "transcode not {}: {reason}", printable(name));
+        let _ = writeln!(page, "not transcoded: {}: {reason}", printable(name));
     }
     if let Some(more @ 1..) = refused.len().checked_sub(MOST_REFUSED) {
         let _ = writeln!(page, "          and {} more", count(more as u64));

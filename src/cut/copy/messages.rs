@@ -7,6 +7,7 @@ use crate::cut::outcome::CutProgress;
 use crate::cut::translation::transcode;
 use crate::cut::write::compression::Compression;
 use crate::transcode::{TranscodeError, Transcoder};
+use crate::untrusted::Foreign;
 
 impl<'a> Copy<'a> {
     /// Writes the state of latched topics from before the range, with the start of the range as log time.
@@ -74,7 +75,9 @@ impl<'a> Copy<'a> {
             if let Some(transcoder) = self.translation.transcoder(topic) {
                 if let Err(error) = transcode(transcoder, message.rest, &mut room) {
                     self.room = room;
-                    self.refuse(topic, (input, message.at.into()), &error);
+                    let place = opened.record.as_ref().map(|(_, place)| place.start);
+                    let place = place.unwrap_or_else(|| message.at.into());
+                    self.refuse(topic, (input, place), &error);
                     continue;
                 }
                 message.rest = &room;
@@ -121,7 +124,8 @@ impl<'a> Copy<'a> {
         let share = self.share(topic);
         share.left_out += 1;
         if share.left_out == 1 {
-            let detail = format!("a message is left out, and others like it: {error}");
+            let name = Foreign::text(self.translation.name(topic));
+            let detail = format!("{name}: the first message that cannot be transcoded: {error}");
             self.leave_out(input, at, (DamageKind::Framing, &detail));
         }
     }

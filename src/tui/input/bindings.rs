@@ -305,11 +305,11 @@ pub const BINDINGS: &[Group] = &[
 #[rustfmt::skip]
 pub const GESTURES: &[(&str, &str)] = &[
     ("move", "on the bar or a lane: the time and what is there"),
-    ("click, drag", "on the bar or a lane: go to the time there"),
+    ("click, drag", "on the bar or the lane above it: go there"),
     ("wheel", "seek 1 s; in the table or the plots, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
-    ("click", "a column's head: sort, reverse, then unsorted"),
+    ("click", "a column's head: sort; again: reverse; again: usual order"),
     ("click", "a key in the last line: what the key does"),
 ];
 

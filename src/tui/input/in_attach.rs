@@ -19,13 +19,13 @@ pub(super) const GAPS: InAttach =
 pub(super) const POSITION: InAttach =
     InAttach::Refused("the position is remembered only by the player's own transport bar");
 pub(super) const HOLES: InAttach =
-    InAttach::Refused("holes and damage are shown only where the recording is read");
+    InAttach::Refused("holes and damage are shown only in the player's own transport bar");
 pub(super) const ALERTS: InAttach =
-    InAttach::Refused("warnings and errors are searched for only where the recording is read");
+    InAttach::Refused("warnings and errors are shown only in the player's own transport bar");
 pub(super) const CUT: InAttach =
-    InAttach::Refused("a part can be written only where the recording is read");
+    InAttach::Refused("a part can be written only in the player's own transport bar");
 pub(super) const WATCH: InAttach =
-    InAttach::Refused("fields are watched only where the recording is read");
+    InAttach::Refused("fields are watched only in the player's own transport bar");
 
 /// Why there is no search for messages of a topic.
-pub(crate) const NO_FIND: &str = "messages are searched for only where the recording is read";
+pub(crate) const NO_FIND: &str = "messages are searched for only in the player's own transport bar";

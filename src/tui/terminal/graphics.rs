@@ -44,6 +44,7 @@ mod with_protocols {
     use crate::tui::pictures::style::{Graphics, PictureSetting, PictureStyle};
     use crate::tui::terminal::background::takes_output;
     use crate::tui::terminal::job_control::has_usable_terminal;
+    use crate::tui::terminal::writer;
 
     /// The longest wait for an answer. Terminals that do not know a question answer the last one at once.
     const TIMEOUT: Duration = Duration::from_secs(1);
@@ -151,6 +152,7 @@ mod with_protocols {
             let left = Timespec::try_from(left).map_err(io::Error::other)?;
             let mut ready = [PollFd::new(&input, PollFlags::IN)];
             if poll(&mut ready, Some(&left))? == 0 {
+                writer::line().is_owed_an_answer();
                 return Ok(answers);
             }
             let read = rustix::io::read(input, &mut buffer)?;

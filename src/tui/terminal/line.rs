@@ -131,6 +131,11 @@ impl Line {
         self.terminal = Knowledge::Answers;
     }
 
+    /// A [`STATUS_QUERY`] from before the bar has no answer yet.
+    pub(super) const fn is_owed_an_answer(&mut self) {
+        self.overdue += 1;
+    }
+
     /// Takes note of a frame that is about to be written; returns the questions that are to be written with it.
     pub(super) fn write(&mut self, bytes: usize, now: Instant) -> Asked {
         match self.terminal {
@@ -519,6 +524,19 @@ mod tests {
         // A late answer counts.
         line.answered(Answer::Status, begin + TIMEOUT * 2);
         assert!(line.write(200, begin + TIMEOUT * 2).behind);
+    }
+
+    #[test]
+    fn a_late_answer_to_a_question_from_before_the_bar_acknowledges_no_frame() {
+        let (mut line, begin) = (Line::new(), wall_now());
+        line.answers();
+        line.is_owed_an_answer();
+        assert!(line.write(200, begin).kind);
+        line.answered(Answer::Status, begin);
+        assert_eq!(line.frames_on_the_way().count(), 1);
+        line.answered(Answer::Kind, begin);
+        line.answered(Answer::Status, begin);
+        assert!(!line.is_waiting());
     }
 
     #[test]

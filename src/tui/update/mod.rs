@@ -335,7 +335,7 @@ impl Model {
     }
 
     /// Scrolls the table so that the selected row is visible.
-    pub(super) fn scroll_to_selection(&mut self) {
+    pub(in crate::tui) fn scroll_to_selection(&mut self) {
         let (shown, height) = (
             self.shown_rows().count(),
             usize::from(self.layout().table.height),

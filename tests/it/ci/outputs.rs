@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use bagplay::bag::{Bag, Direction, Schema, Selection, StartAt, Topic, TopicId};
+use bagplay::bag::{Bag, Direction, Message, Schema, Selection, StartAt, Topic, TopicId};
 use bagplay::ci::outputs::{
     AmentIndex, Arrival, Definitions, OutputOptions, Outputs, OutputsEnd, PlayedTopic,
     RecordInputs, RecorderOptions, Stamp,
@@ -202,6 +202,26 @@ fn outputs_are_recorded_at_the_position_of_playback_with_the_definition_of_their
     assert!(found.type_hash.is_some());
 }
 
+/// A recording with one ROS 1 message.
+fn old_bag() -> Bag {
+    let channel = ChannelSpec::ros1("/old", "std_msgs/String", "string data\n");
+    bag(&ros1_file(&[channel], &[(0, 1, &string("x"))]))
+}
+
+/// A recording, and its messages sorted: topic, log time, payload.
+fn sorted(file: &Path) -> (Bag, Vec<(String, i64, Bytes)>) {
+    let bag = Bag::open(&[file]).unwrap();
+    let all = Selection::all(&bag);
+    let cursor = bag.cursor(&all, StartAt::At(Time::MIN), Direction::Forward);
+    let message = |it: Message| {
+        let name = bag.topics()[it.topic.index()].name.clone();
+        (name, it.log_time.as_nanos(), it.payload)
+    };
+    let mut read: Vec<_> = cursor.map(|it| message(it.unwrap())).collect();
+    read.sort();
+    (bag, read)
+}
+
 #[test]
 fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
     let pair = pair();
@@ -241,15 +261,7 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         offered_qos: vec![qos],
         ..played.topic
     };
-    let ros1 = ros1_file(
-        &[ChannelSpec::ros1(
-            "/old",
-            "std_msgs/String",
-            "string data\n",
-        )],
-        &[(0, 1, &string("x"))],
-    );
-    let ros1 = bag(&ros1);
+    let ros1 = old_bag();
     let inputs = [
         PlayedTopic {
             id: TopicId(1),
@@ -289,21 +301,7 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
     let (of_outputs, with_inputs) = (of_outputs.unwrap(), with_inputs.unwrap());
     assert_eq!((of_outputs.messages, with_inputs.messages), (3, 9));
     assert!(with_inputs.error.is_none() && with_inputs.notes.is_empty());
-    let read = |file: &Path| {
-        let bag = Bag::open(&[file]).unwrap();
-        let all = Selection::all(&bag);
-        let cursor = bag.cursor(&all, StartAt::At(Time::MIN), Direction::Forward);
-        let mut read: Vec<_> = cursor
-            .map(|it| it.unwrap())
-            .map(|it| {
-                let name = bag.topics()[it.topic.index()].name.clone();
-                (name, it.log_time.as_nanos(), it.payload)
-            })
-            .collect();
-        read.sort();
-        (bag, read)
-    };
-    let (bag, found) = read(&both);
+    let (bag, found) = sorted(&both);
     let mut expected: Vec<_> = taken
         .into_iter()
         .map(|(name, at, payload)| (name.to_owned(), at, payload))
@@ -319,7 +317,7 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         ("std_msgs/msg/String", "cdr")
     );
     expected.retain(|(name, ..)| name == "/odom");
-    assert_eq!(read(&alone).1, expected);
+    assert_eq!(sorted(&alone).1, expected);
 }
 
 /// A file that takes nothing until it is read; returns its reading end. `begin` opens the writing end at the same time,

@@ -99,8 +99,9 @@ fn info_says_what_is_transcoded() {
     let mut info = play();
     info.args(["info", "--format", "text"]).arg(&bag);
     info.assert().code(0).stdout(
-        contains("transcode 2 topics, from ros1 to cdr for ROS 2 nodes\n")
-            .and(contains("transcode not /odd: q/msg/Missing is referred to")),
+        contains("transcode 2 topics, from ros1 to cdr for ROS 2 nodes\n").and(contains(
+            "not transcoded: /odd: q/msg/Missing is referred to",
+        )),
     );
     let mut info = play();
     info.args(["info", "--format", "json"]).arg(&bag);
@@ -133,7 +134,7 @@ fn playing_names_what_has_no_ros2_form_and_counts_it() {
         run
     };
     let words = "not played: /odd: its messages are `ros1` and cannot be transcoded: q/msg/Missing";
-    let skipped = "message of /n at 3.000000000 is skipped, and others like it: it is no p/Number";
+    let skipped = "message of /n at 3.000000000 is skipped, and others like it: the payload is not a valid p/Number";
     let mut text = run(&["--format", "text"]);
     let text = text.assert().code(0);
     text.stderr(contains(words).and(contains(skipped)));

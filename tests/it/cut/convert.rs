@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bagplay::bag::{Bag, Directory, Selection};
-use bagplay::cut::{Cut, CutForm, LatchedState, Payloads, TopicShare};
+use bagplay::cut::{Cut, CutError, CutForm, LatchedState, Payloads, RefusedTopic, TopicShare};
 use bagplay::ros::{Durability, History};
 use bagplay::transcode::{NoRos2Form, Transcoder};
 
@@ -58,7 +58,8 @@ fn ros1_messages_become_cdr_and_all_else_stays() {
         (3, 50, b"[]"),
         (1, 60, &broken),
     ];
-    let source = bag(&ros1_file(&channels, &messages));
+    let file = ros1_file(&channels, &messages);
+    let source = bag(&file);
     let folder = Folder::new();
     let (written, result) = folder.cut(&source, &converted(&source));
 
@@ -104,11 +105,52 @@ fn ros1_messages_become_cdr_and_all_else_stays() {
     assert_eq!(written.refused[0].id, topic_id(&source, "/odd"));
     assert!(matches!(written.refused[0].reason, NoRos2Form::Nesting(_)));
     let damage: Vec<String> = written.damage.iter().map(|it| it.detail.clone()).collect();
-    let why = "it is no std_msgs/String: byte 4: 9 bytes are needed, 0 are left";
-    assert_eq!(
-        damage,
-        [format!("a message is left out, and others like it: {why}")]
-    );
+    let why = "the payload is not a valid std_msgs/String: at byte 4 of it, needed 9, left 0";
+    let first = format!("/map: the first message that cannot be transcoded: {why}");
+    assert_eq!(damage, [first]);
+    let summary = mcap::Summary::read(&file).unwrap().unwrap();
+    let second = summary.chunk_indexes[1].chunk_start_offset;
+    assert_eq!(written.damage[0].offset, second, "its chunk");
+}
+
+/// The same fields in another order have the same size.
+#[test]
+fn each_message_is_transcoded_by_the_definition_of_its_own_channel() {
+    let channels = [
+        ChannelSpec::ros1("/p", "p/T", "uint8 a\nuint32 b\n"),
+        ChannelSpec::ros1("/p", "p/T", "uint32 b\nuint8 a\n"),
+        ChannelSpec::ros1("/p", "p/T", ""),
+    ];
+    let (first, second) = ([1, 2, 0, 0, 0], [2, 0, 0, 0, 1]);
+    let messages: [(usize, u64, &[u8]); 3] = [(0, 10, &first), (1, 20, &second), (2, 30, &first)];
+    let source = bag(&ros1_file(&channels, &messages));
+    assert_eq!(source.topics().len(), 2);
+    let (written, result) = Folder::new().cut(&source, &converted(&source));
+    assert!(written.damage.is_empty(), "{:?}", written.damage);
+    let payloads: Vec<Vec<u8>> = whole(&result).into_iter().map(|it| it.4).collect();
+    let first = vec![0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
+    let second = vec![0, 1, 0, 0, 2, 0, 0, 0, 1];
+    assert_eq!(payloads, [first.clone(), second, first]);
+}
+
+#[test]
+fn a_recording_without_any_ros2_form_says_why() {
+    let channels = [ChannelSpec::ros1("/odd", "p/Odd", "q/Missing x\n")];
+    let source = bag(&ros1_file(&channels, &[(0, 10, b"12")]));
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.mcap");
+    let outcome = converted(&source).write(&source, &out, &mut |_| ControlFlow::Continue(()));
+    let Err(CutError::Empty { refused, .. }) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert!(matches!(
+        refused[..],
+        [RefusedTopic {
+            reason: NoRos2Form::Nesting(_),
+            ..
+        }]
+    ));
+    assert!(!out.exists());
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn messages_are_not_searched_for_and_the_command_line_is_copied() {
     press(&mut model, "enter /");
     let shown = picture(&model, size(120, 40));
     assert!(
-        shown.contains("messages are searched for only where the recording is read"),
+        shown.contains("messages are searched for only in the player's own transport bar"),
         "{shown}"
     );
     press(&mut model, "esc /");

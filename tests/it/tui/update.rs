@@ -1514,7 +1514,7 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     facts.is_elsewhere = true;
     let mut elsewhere = Model::new(facts, appearance(), rows(), marks(), SCREEN);
     assert_eq!(effects_of(&mut elsewhere, "tab"), "");
-    let says = "holes and damage are shown only where the recording is read";
+    let says = "holes and damage are shown only in the player's own transport bar";
     assert_eq!(last_log_line(&elsewhere), says);
 }
 
@@ -2219,7 +2219,7 @@ fn messages_are_searched_for_in_a_topic_and_gone_to_like_marks() {
     assert_eq!(effects_of(&mut model, "N N"), "seek 9.500");
     assert_eq!(
         last_log_line(&model),
-        "no earlier mark, and no earlier message that the search has found; 0 % are searched"
+        "no earlier mark or found message; 0 % of the recording is searched"
     );
     set_state(&mut model, State::Paused, 12_184);
     let hits = |expression: &str| FoundMessages {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bagplay::bag::{Bag, LookUp, MessageOrder, Note};
 use bagplay::cli::{CutReport, Exit, Findings, Format, OutputArgs, cut_hint};
-use bagplay::cut::{Cut, CutError, CutOutcome, CutProgress};
+use bagplay::cut::{Cut, CutError, CutOutcome, CutProgress, RefusedTopic};
 use bagplay::untrusted::Foreign;
 
 use crate::app::failure::Failure;
@@ -104,9 +104,20 @@ fn failure(error: CutError, bag: &Bag) -> Failure {
     for finding in Findings::of(damage).list() {
         tracing::warn!("{finding}");
     }
+    let refused: &[RefusedTopic] = match &error {
+        CutError::Empty { refused, .. } => refused,
+        _ => &[],
+    };
+    for topic in refused {
+        let name = bag.topics().get(topic.id.index());
+        let name = name.map_or("", |topic| &topic.name);
+        tracing::warn!("{} is left out: {}", Foreign::text(name), topic.reason);
+    }
     let exit = match &error {
         CutError::Write { .. } => Exit::Failed,
-        CutError::Empty { damage, .. } if !damage.is_empty() => Exit::Recording,
+        CutError::Empty { damage, .. } if !damage.is_empty() || !refused.is_empty() => {
+            Exit::Recording
+        }
         CutError::TooMany { .. } => Exit::Recording,
         _ => Exit::Usage,
     };

@@ -49,6 +49,7 @@ impl Model {
         let s = if places == 1 { "" } else { "s" };
         let messages: Option<u64> = parts.iter().map(|part| part.messages).sum();
         let lost = match messages {
+            Some(1) => "up to 1 message is lost".to_owned(),
             Some(messages) => format!("up to {messages} messages are lost"),
             None => "messages are lost".to_owned(),
         };

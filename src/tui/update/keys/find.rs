@@ -117,12 +117,12 @@ impl Model {
         match &self.hits {
             hits if hits.expression.is_empty() => format!("no {side} mark"),
             hits if hits.has_ended => {
-                format!("no {side} mark, and no {side} message that the search has found")
+                format!("no {side} mark or found message")
             }
             hits => {
                 let percent = hits.share * 100.0;
                 format!(
-                    "no {side} mark, and no {side} message that the search has found; {percent:.0} % are searched"
+                    "no {side} mark or found message; {percent:.0} % of the recording is searched"
                 )
             }
         }
