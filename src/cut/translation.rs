@@ -51,13 +51,12 @@ impl Translation {
                     } else {
                         Latching::AsRecorded
                     };
-                    let name = topic.name.clone();
-                    let transcoded = Transcoded {
-                        name,
+                    let written = Transcoded {
+                        name: topic.name.clone(),
                         transcoder,
                         latching,
                     };
-                    found.transcoders.insert(id, transcoded);
+                    found.transcoders.insert(id, written);
                 }
                 Some(Err(refused)) => {
                     found.refused.insert(id, refused);

@@ -6,6 +6,7 @@ use mcap::records::Channel;
 
 use super::topic::{Schema, Topic};
 use crate::bag::index::file::file_index::FileIndex;
+use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::message::TopicId;
 use crate::bag::open::metadata::MetadataTopic;
 use crate::ros::{Durability, History, Qos};
