@@ -67,14 +67,14 @@ fn measure(message: &Message, report: &mut Report) -> Result<(), Failure> {
         speeds.push(rate(payload.len(), transcode));
         copies.push(rate(payload.len(), copy));
     }
-    let (speed, copied) = (median(&mut speeds), median(&mut copies));
+    let (speed, copy_speed) = (median(&mut speeds), median(&mut copies));
     println!(
-        "{:<24} {:>9} bytes  {speed:>8.0} MB/s, a copy {copied:>8.0} MB/s",
+        "{:<24} {:>9} bytes  {speed:>8.0} MB/s, a copy {copy_speed:>8.0} MB/s",
         message.name,
         payload.len()
     );
     let figure = Figure::higher(message.name, "transcoded", speed, "MB/s");
-    report.add(figure.against("a copy", copied));
+    report.add(figure.against("a copy", copy_speed));
     Ok(())
 }
 
