@@ -173,4 +173,11 @@ impl Options {
             (None, Pace::At(_) | Pace::Max | Pace::Follow) => range.start(),
         }
     }
+
+    /// Where playing begins the first time.
+    pub fn beginning(&self) -> Time<Ros> {
+        let (range, _) = self.played.current();
+        self.begin_at
+            .map_or_else(|| self.entry(), |at| range.clamp(at))
+    }
 }

@@ -402,7 +402,7 @@ fn definitions_that_cannot_be_used_are_refused_with_the_reason() {
                 "time t\nbuiltin_interfaces/Time u\n",
                 &[("builtin_interfaces/Time", "int8 x\n")],
             ),
-            "its definition has a type builtin_interfaces/msg/Time of its own",
+            "the definition contains builtin_interfaces/msg/Time with other fields than the standard type",
         ),
     ] {
         assert_eq!(text, due);

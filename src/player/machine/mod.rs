@@ -108,7 +108,7 @@ impl Machine {
             position: Position::new(options.played, speed, options.begin_at.or(options.start)),
             conditions: Conditions::new(options.intent, gates),
             schedule: Schedule::new(options.delay),
-            clock: ServedClock::new(options.clock.clone(), options.entry()),
+            clock: ServedClock::new(options.clock.clone(), options.beginning()),
             reader: Reader::new(source),
             played: Played::default(),
             steps: Steps::default(),
@@ -119,7 +119,7 @@ impl Machine {
             seeks: 0,
             options,
         };
-        let start = machine.options.entry();
+        let start = machine.options.beginning();
         machine.report.continue_at(start);
         machine.reader.jump(machine.cue_at(StartAt::At(start)));
         machine

@@ -133,7 +133,7 @@ fn playing_names_what_has_no_ros2_form_and_counts_it() {
         run.args(["--listen", &free_endpoint()]).args(flags);
         run
     };
-    let words = "not played: /odd: its messages are `ros1` and cannot be transcoded: q/msg/Missing";
+    let words = "not played: /odd: `ros1` messages that cannot be transcoded: q/msg/Missing";
     let skipped = "message of /n at 3.000000000 is skipped, and others like it: the payload is not a valid p/Number";
     let mut text = run(&["--format", "text"]);
     let text = text.assert().code(0);

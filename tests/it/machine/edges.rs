@@ -51,6 +51,30 @@ fn every_command() -> impl Iterator<Item = Command> {
 }
 
 #[test]
+fn nothing_from_before_begin_at_is_played_the_first_time() {
+    for (speed, due) in [
+        (1.0, ["msg 1400", "msg 1900"]),
+        (-1.0, ["msg 1400", "msg 1100"]),
+    ] {
+        let options = Options {
+            pace: Pace::At(Speed::from_f64(speed).unwrap()),
+            begin_at: Some(ros(1400)),
+            when_done: WhenDone::Stay,
+            ..quiet()
+        };
+        let mut machine = playing(options, messages(&[1100, 1400, 1900]));
+        let (mut now, mut sent) = (wall(0), Vec::new());
+        loop {
+            let (seen, wait) = settle(&mut machine, now);
+            sent.extend(seen.into_iter().filter(|line| line.starts_with("msg")));
+            let Wait::Until(next) = wait else { break };
+            now = next;
+        }
+        assert_eq!(sent, due, "{speed}");
+    }
+}
+
+#[test]
 fn no_command_resumes_a_stopped_machine() {
     let paced = Pace::At(Speed::NORMAL);
     // In the middle, at the end, and unpaced before the first message.
