@@ -132,6 +132,7 @@ impl Line {
     }
 
     /// A [`STATUS_QUERY`] from before the bar has no answer yet.
+    #[cfg(any(feature = "pictures", test))]
     pub(super) const fn is_owed_an_answer(&mut self) {
         self.overdue += 1;
     }
