@@ -309,7 +309,7 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("wheel", "seek 1 s; in the table or the plots, move"),
     ("right drag", "set A and B (also with shift or ctrl)"),
     ("click", "a topic: select it; again: show it"),
-    ("click", "a column's head: sort; again: reverse; again: usual order"),
+    ("click", "a column's head: sort, reverse, then unsorted"),
     ("click", "a key in the last line: what the key does"),
 ];
 

@@ -48,7 +48,7 @@ pub const SYMBOLS: &[(&str, &[Symbol])] = &[
         symbol(&[(|it| it.levels[2], |it| it.usual_density), (|it| it.levels[5], |it| it.usual_density), (|it| it.levels[8], |it| it.usual_density)],
             "few, usual, many messages at this time"),
         symbol(&[(|it| it.levels[5], |it| it.low_density), (|it| it.levels[5], |it| it.usual_density), (|it| it.levels[5], |it| it.high_density)],
-            "under half, about, over 1.5 times the usual number"),
+            "under half, about, over 1.5 times the usual"),
         symbol(&[(|it| it.hole, |it| it.hole)], "hole: no messages for longer than usual"),
         symbol(&[(|it| it.damaged, |it| it.damage)], "damage: messages that cannot be read"),
         symbol(&[(|it| it.fold, |it| it.hole)], "a long time without messages, left out"),
@@ -59,7 +59,7 @@ pub const SYMBOLS: &[(&str, &[Symbol])] = &[
         symbol(&[(|it| it.warning, |it| it.warning), (|it| it.error, |it| it.error)], "warning, error that a node reported"),
     ]),
     ("Symbols in the table", &[
-        symbol(&[(|it| it.active, |it| it.playing), (|it| it.idle, |it| it.dim)], "messages were sent just now, also by a step; no messages"),
+        symbol(&[(|it| it.active, |it| it.playing), (|it| it.idle, |it| it.dim)], "messages sent just now, also by a step; none"),
         symbol(&[(|it| it.hole, |it| it.hole)], "the playhead is in a hole of the topic"),
         symbol(&[(|it| it.muted, |it| it.dim), (|it| it.left_out, |it| it.dim)], "muted; not played"),
         symbol(&[(|it| it.waiting, |it| it.warning)], "a subscriber of the topic is waited for"),
