@@ -1,6 +1,6 @@
 //! [`children_first`]: the messages of a definition, each after all messages that it contains.
 //!
-//! So there are no cycles, and none is nested deeper than [`MAX_NESTING`]: who walks over values of such a definition
+//! It has no cycles, and no message is nested deeper than [`MAX_NESTING`], so code that walks over its values
 //! needs no other limit of its recursion.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -73,6 +73,27 @@ pub(crate) enum Primitive {
     WideChar,
 }
 
+impl Primitive {
+    /// Its name in ROS 2 definitions.
+    pub(crate) const fn ros2_name(self) -> &'static str {
+        match self {
+            Primitive::Bool => "bool",
+            Primitive::Byte => "byte",
+            Primitive::I8 => "int8",
+            Primitive::U8 => "uint8",
+            Primitive::I16 => "int16",
+            Primitive::U16 => "uint16",
+            Primitive::I32 => "int32",
+            Primitive::U32 => "uint32",
+            Primitive::I64 => "int64",
+            Primitive::U64 => "uint64",
+            Primitive::F32 => "float32",
+            Primitive::F64 => "float64",
+            Primitive::WideChar => "wchar",
+        }
+    }
+}
+
 /// The built-in types of ROS 1 for points in time and durations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ros1Stamp {

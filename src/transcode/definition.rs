@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::constants::constant_lines;
 use super::counterpart::{Counterpart, Counterparts, DURATION, ROS2_LOG, TIME};
 use super::error::NoRos2Form;
-use crate::ros::message_definition::{Array, BaseType, Field, Primitive};
+use crate::ros::message_definition::{Array, BaseType, Field};
 use crate::ros::{SchemaError, join_definitions};
 
 /// Definitions up to this size are made; each field can be longer than it was.
@@ -119,21 +119,7 @@ fn base_text(base: &BaseType) -> String {
         BaseType::Text(_) => "string",
         BaseType::WideText(_) => "wstring",
         BaseType::Stamp(_) => unreachable!("in ROS 2 they are messages"),
-        BaseType::Primitive(primitive) => match primitive {
-            Primitive::Bool => "bool",
-            Primitive::Byte => "byte",
-            Primitive::I8 => "int8",
-            Primitive::U8 => "uint8",
-            Primitive::I16 => "int16",
-            Primitive::U16 => "uint16",
-            Primitive::I32 => "int32",
-            Primitive::U32 => "uint32",
-            Primitive::I64 => "int64",
-            Primitive::U64 => "uint64",
-            Primitive::F32 => "float32",
-            Primitive::F64 => "float64",
-            Primitive::WideChar => "wchar",
-        },
+        BaseType::Primitive(primitive) => primitive.ros2_name(),
     };
     name.to_owned()
 }

@@ -302,7 +302,7 @@ impl Contents {
         group.map(|(_, group)| group)
     }
 
-    /// Damage for a fault in this chunk, which is then known to all who ask for the damage of the bag.
+    /// Damage for a fault in this chunk. It is added to the known damage of the bag.
     pub(crate) fn damage(&self, chunk: &Chunk, fault: Fault) -> Damage {
         let damage = Damage {
             file: self.input(chunk.input).source.name.clone(),

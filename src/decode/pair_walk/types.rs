@@ -6,7 +6,7 @@ use super::field_rules::{FieldRules, Scope};
 use super::path::FieldPath;
 use super::pattern::{FieldPattern, Step};
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout};
-use crate::ros::message_definition::{Array, Primitive};
+use crate::ros::message_definition::Array;
 
 /// How many differences are told.
 const MOST: usize = 20;
@@ -109,21 +109,7 @@ impl Comparison<'_> {
 
 fn type_text(field: &FieldLayout) -> String {
     let element = match field.element_type {
-        ElementType::Primitive(primitive) => match primitive {
-            Primitive::Bool => "bool",
-            Primitive::Byte => "byte",
-            Primitive::I8 => "int8",
-            Primitive::U8 => "uint8",
-            Primitive::I16 => "int16",
-            Primitive::U16 => "uint16",
-            Primitive::I32 => "int32",
-            Primitive::U32 => "uint32",
-            Primitive::I64 => "int64",
-            Primitive::U64 => "uint64",
-            Primitive::F32 => "float32",
-            Primitive::F64 => "float64",
-            Primitive::WideChar => "wchar",
-        },
+        ElementType::Primitive(primitive) => primitive.ros2_name(),
         ElementType::Text => "string",
         ElementType::WideText => "wstring",
         ElementType::Stamp(Stamp::Ros1Duration) => "a duration",

@@ -104,7 +104,7 @@ impl Lookup {
         self.send(LookupRequest::Damaged);
     }
 
-    /// The number of damaged places that are known, whoever has met them; 0 if somebody else answers.
+    /// The number of damaged places that any reader of the recording has met; 0 if the recording is read elsewhere.
     pub(super) fn known_damage(&self) -> u64 {
         self.bag.as_ref().map_or(0, Bag::damage_count)
     }
