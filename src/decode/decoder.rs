@@ -8,7 +8,7 @@ use super::non_ros::{hex, json, protobuf};
 use super::payload_reader::{ByteOrder, PayloadReader};
 use super::ros_message::RosDecoder;
 use super::type_layout::{TypeLayout, WireFormat};
-use crate::ros::message_definition::{Dialect, read_message};
+use crate::ros::definition::{Dialect, read_message};
 
 /// The longest definition that is parsed. Real ones have kilobytes.
 const MAX_DEFINITION_BYTES: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Reads a payload from its start: alignment, byte order, and no read past the end.
 
-use crate::ros::message_definition::Primitive;
+use crate::ros::definition::Primitive;
 
 /// The byte order of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

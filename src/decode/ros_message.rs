@@ -8,7 +8,7 @@ use super::payload_reader::PayloadReader;
 use super::skip::size_of;
 use super::text::{BoundedText, quoted, quoted_wide};
 use super::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout};
-use crate::ros::message_definition::Array;
+use crate::ros::definition::Array;
 
 /// A message while it is decoded.
 pub(super) struct RosDecoder<'a> {

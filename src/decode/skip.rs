@@ -6,7 +6,7 @@
 use super::decoded::Stop;
 use super::payload_reader::PayloadReader;
 use super::type_layout::{ElementType, FieldLayout, TypeLayout, WireFormat};
-use crate::ros::message_definition::{Array, Primitive};
+use crate::ros::definition::{Array, Primitive};
 
 impl TypeLayout {
     /// A lower bound of the size of an element: padding is not counted.

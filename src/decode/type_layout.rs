@@ -7,9 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::ros::NestingError;
-use crate::ros::definition_order::children_first;
-use crate::ros::message_definition::{
-    Array, BaseType, Definitions, Field, PLACEHOLDER, Primitive, Ros1Stamp, name,
+use crate::ros::definition::{
+    Array, BaseType, Definitions, Field, PLACEHOLDER, Primitive, Ros1Stamp, children_first, name,
 };
 
 const TIME_TYPES: [&str; 2] = [

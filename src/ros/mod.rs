@@ -1,8 +1,6 @@
 //! What ROS 2 defines for topics: QoS profiles, message definitions, type hashes, names of types.
 
-pub(crate) mod constants;
-pub(crate) mod definition_order;
-pub(crate) mod message_definition;
+pub(crate) mod definition;
 mod names;
 mod publisher;
 mod qos;
@@ -13,8 +11,7 @@ mod rihs01;
 mod type_description;
 mod type_text;
 
-pub use definition_order::NestingError;
-pub use message_definition::SchemaError;
+pub use definition::{NestingError, SchemaError};
 #[cfg(feature = "find")]
 pub use names::nearest_topic;
 pub use names::{dds_type, is_same_topic, is_tf_static, is_type_hash, ros_type};

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::message_definition::{Definitions, Dialect, SchemaError, read_message, read_service};
+use super::definition::{Definitions, Dialect, SchemaError, read_message, read_service};
 use super::type_description::{FieldType, IndividualTypeDescription, TypeDescription};
 
 /// A computed hash.

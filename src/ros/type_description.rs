@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::message_definition::{
+use super::definition::{
     Array, BaseType, Definitions, Dialect, Field, Primitive, SchemaError, full_name, read_message,
     sections,
 };

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::message_definition::PLACEHOLDER;
+use super::definition::PLACEHOLDER;
 use super::type_description::{FieldType, IndividualTypeDescription, TypeDescription};
 
 /// Between two definitions.

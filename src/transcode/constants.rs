@@ -59,8 +59,8 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ros::constants::{ConstantValue, read_constants};
-    use crate::ros::message_definition::Dialect;
+    use crate::ros::definition::Dialect;
+    use crate::ros::definition::{ConstantValue, read_constants};
 
     #[test]
     fn constants_have_the_form_of_ros2() {

@@ -14,8 +14,9 @@
 use std::collections::BTreeMap;
 
 use super::error::NoRos2Form;
-use crate::ros::definition_order::children_first;
-use crate::ros::message_definition::{Array, BaseType, Definitions, Field, Primitive, Ros1Stamp};
+use crate::ros::definition::{
+    Array, BaseType, Definitions, Field, Primitive, Ros1Stamp, children_first,
+};
 
 const HEADER: &str = "std_msgs/msg/Header";
 const ROS1_LOG: &str = "rosgraph_msgs/msg/Log";

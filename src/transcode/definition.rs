@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::constants::constant_lines;
 use super::counterpart::{Counterpart, Counterparts, DURATION, ROS2_LOG, TIME};
 use super::error::NoRos2Form;
-use crate::ros::message_definition::{Array, BaseType, Field};
+use crate::ros::definition::{Array, BaseType, Field};
 use crate::ros::{SchemaError, join_definitions};
 
 /// Definitions up to this size are made; each field can be longer than it was.

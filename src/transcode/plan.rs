@@ -5,7 +5,7 @@
 //! that writes and reads nothing is left out, so the work for a payload is bounded by its bytes and by those written.
 
 use super::counterpart::{Counterpart, Counterparts, Fate};
-use crate::ros::message_definition::{Array, BaseType, Field, Primitive};
+use crate::ros::definition::{Array, BaseType, Field, Primitive};
 
 /// How many elements a step has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -214,7 +214,7 @@ fn size_of(primitive: Primitive) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ros::message_definition::{Dialect, read_message};
+    use crate::ros::definition::{Dialect, read_message};
 
     fn plan(text: &str) -> Plan {
         let text = text.replace("---", &"=".repeat(80));

@@ -9,8 +9,8 @@ use super::definition::{Ros2Definition, definition};
 use super::error::{NoRos2Form, TranscodeError};
 use super::plan::Plan;
 use crate::bag::{Schema, Topic};
+use crate::ros::definition::{Dialect, read_message};
 use crate::ros::definition_texts;
-use crate::ros::message_definition::{Dialect, read_message};
 
 /// The encoding of ROS 1 messages in MCAP files.
 const ROS1: &str = "ros1";

@@ -18,7 +18,7 @@ use crate::decode::non_ros::protobuf::layout::{Kind, ProtobufLayout, Shape};
 use crate::decode::non_ros::protobuf::scalar::Scalar;
 use crate::decode::non_ros::protobuf::wire::Slice;
 use crate::decode::type_layout::{ElementType, TypeLayout};
-use crate::ros::message_definition::{Array, Primitive};
+use crate::ros::definition::{Array, Primitive};
 use crate::untrusted::Foreign;
 
 /// Reads the bytes of an array in the messages of one topic. The array is a field of the message itself, with elements

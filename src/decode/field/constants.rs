@@ -8,8 +8,9 @@ use super::value::FieldValue;
 use crate::bag::Topic;
 use crate::decode::decoder::{dialect, protobuf_layout};
 use crate::decode::non_ros::protobuf::layout::EnumType;
-use crate::ros::constants::{ConstantValue, known_constants, read_constants};
-use crate::ros::message_definition::{BaseType, Primitive, read_message};
+use crate::ros::definition::{
+    BaseType, ConstantValue, Primitive, known_constants, read_constants, read_message,
+};
 
 /// The constants that a message type defines, or an enum of protobuf.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 use crate::bag::Schema;
 use crate::decode::non_ros::protobuf::layout::ProtobufLayout;
 use crate::decode::non_ros::protobuf::stamp::StampPlace;
-use crate::ros::message_definition::{
+use crate::ros::definition::{
     Array, BaseType, Definitions, Dialect, Field, Primitive, Ros1Stamp, read_message,
 };
 use crate::time::{Duration, Ros, Time};

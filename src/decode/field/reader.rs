@@ -15,7 +15,7 @@ use crate::decode::decoded::Stop;
 use crate::decode::decoder::{Method, method};
 use crate::decode::non_ros::protobuf::layout::ProtobufLayout;
 use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
-use crate::ros::message_definition::Array;
+use crate::ros::definition::Array;
 
 /// Reads the values of one path in the messages of one topic.
 ///

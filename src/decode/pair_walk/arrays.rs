@@ -4,7 +4,7 @@ use super::scalar::Scalar;
 use super::tolerance::Tolerance;
 use crate::decode::payload_reader::ByteOrder;
 use crate::decode::skip::size_of;
-use crate::ros::message_definition::Primitive;
+use crate::ros::definition::Primitive;
 
 /// How many bytes are compared at once before their numbers are looked at.
 const BLOCK_BYTES: usize = 4096;

@@ -5,7 +5,7 @@ use super::side::{Side, Work};
 use crate::bag::Topic;
 use crate::decode::decoder::{Method, method};
 use crate::decode::type_layout::{ElementType, TypeLayout};
-use crate::ros::message_definition::Array;
+use crate::ros::definition::Array;
 
 /// Where a field that is a value is in the messages of a topic.
 #[derive(Clone, Debug)]

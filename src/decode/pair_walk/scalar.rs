@@ -3,7 +3,7 @@
 use crate::decode::payload_reader::{ByteOrder, wide_units};
 use crate::decode::ros_message::stamp_text;
 use crate::decode::text::{quoted, quoted_wide};
-use crate::ros::message_definition::Primitive;
+use crate::ros::definition::Primitive;
 
 /// A value of a message.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -6,7 +6,7 @@ use crate::decode::decoder::cdr_data;
 use crate::decode::payload_reader::{ByteOrder, PayloadReader};
 use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
-use crate::ros::message_definition::Primitive;
+use crate::ros::definition::Primitive;
 
 /// How many fields and elements may still be processed.
 #[derive(Debug)]

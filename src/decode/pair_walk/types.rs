@@ -6,7 +6,7 @@ use super::field_rules::{FieldRules, Scope};
 use super::path::FieldPath;
 use super::pattern::{FieldPattern, Step};
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout};
-use crate::ros::message_definition::Array;
+use crate::ros::definition::Array;
 
 /// How many differences are told.
 const MOST: usize = 20;

@@ -14,7 +14,7 @@ use crate::decode::decoded::Stop;
 use crate::decode::decoder::MAX_PADDING;
 use crate::decode::text::quoted;
 use crate::decode::type_layout::{ElementType, FieldLayout};
-use crate::ros::message_definition::{Array, Primitive};
+use crate::ros::definition::{Array, Primitive};
 
 /// What differs in a field.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::bag::Schema;
-use crate::ros::message_definition::{BaseType, Dialect, SchemaError, read_message};
+use crate::ros::definition::{BaseType, Dialect, SchemaError, read_message};
 use crate::ros::{dds_type, join_definitions};
 use crate::untrusted::{Foreign, read_text};
 

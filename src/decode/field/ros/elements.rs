@@ -11,7 +11,7 @@ use crate::decode::field::value::FieldValue;
 use crate::decode::payload_reader::PayloadReader;
 use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
-use crate::ros::message_definition::Primitive;
+use crate::ros::definition::Primitive;
 
 /// How many elements may be processed beside one for each byte of the payload.
 const MAX_STEPS: usize = 1 << 16;

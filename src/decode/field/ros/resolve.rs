@@ -4,7 +4,7 @@ use crate::decode::field::error::FieldError;
 use crate::decode::field::path::{Part, ValuePath};
 use crate::decode::field::value::FieldKind;
 use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
-use crate::ros::message_definition::{Array, Primitive};
+use crate::ros::definition::{Array, Primitive};
 use crate::untrusted::Foreign;
 
 /// The most fields that an error lists.

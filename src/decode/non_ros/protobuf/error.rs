@@ -1,6 +1,6 @@
 //! [`LayoutError`]: why a descriptor set cannot be used.
 
-use crate::ros::message_definition::name;
+use crate::ros::definition::name;
 
 /// The most types of a descriptor set; real ones have tens.
 pub(super) const MAX_TYPES: usize = 10_000;

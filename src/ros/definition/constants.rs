@@ -1,11 +1,12 @@
 //! Reads the constants of message definitions: `byte WARN=1`.
 //!
 //! Decoding does not need them, so they are read apart from the fields, and a line that is wrong is skipped. As in
-//! `message_definition.rs`, the text is untrusted.
+//! `message.rs`, the text is untrusted.
 
 use std::collections::BTreeMap;
 
-use super::message_definition::{Dialect, full_name, sections};
+use super::field::Dialect;
+use super::message::{full_name, sections};
 
 /// The value of a constant.
 #[derive(Clone, PartialEq, Debug)]

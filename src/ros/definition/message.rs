@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::field::{Array, BaseType, Dialect, Field, Primitive, Ros1Stamp};
 use crate::untrusted::Foreign;
 
 /// The longest definition that is parsed. Real definitions have kilobytes.
@@ -13,17 +14,6 @@ const MAX_BYTES: usize = 4 << 20;
 const MAX_NAME: usize = 255;
 /// The field that replaces an empty field list: in DDS no message is empty.
 pub(crate) const PLACEHOLDER: &str = "structure_needs_at_least_one_member";
-
-/// The language of a definition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Dialect {
-    /// ROS 1: `time` and `duration` are built in; a definition may be empty.
-    Ros1,
-    /// ROS 1, for its translation to ROS 2: `byte` is kept apart from `int8`.
-    Ros1ForRos2,
-    /// ROS 2: bounds and wide strings.
-    Ros2,
-}
 
 /// A name or line of a definition, for display.
 pub(crate) fn name(text: &str) -> Foreign<'_> {
@@ -53,84 +43,6 @@ pub enum SchemaError {
     /// A type is referred to but not defined.
     #[error("{} is referred to but not defined in the schema", name(.0))]
     Missing(String),
-}
-
-/// A number, a truth value or a character.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Primitive {
-    Bool,
-    Byte,
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
-    F32,
-    F64,
-    WideChar,
-}
-
-impl Primitive {
-    /// Its name in ROS 2 definitions.
-    pub(crate) const fn ros2_name(self) -> &'static str {
-        match self {
-            Primitive::Bool => "bool",
-            Primitive::Byte => "byte",
-            Primitive::I8 => "int8",
-            Primitive::U8 => "uint8",
-            Primitive::I16 => "int16",
-            Primitive::U16 => "uint16",
-            Primitive::I32 => "int32",
-            Primitive::U32 => "uint32",
-            Primitive::I64 => "int64",
-            Primitive::U64 => "uint64",
-            Primitive::F32 => "float32",
-            Primitive::F64 => "float64",
-            Primitive::WideChar => "wchar",
-        }
-    }
-}
-
-/// The built-in types of ROS 1 for points in time and durations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ros1Stamp {
-    Time,
-    Duration,
-}
-
-/// The type of one element of a field. Strings have their bound, if there is one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum BaseType {
-    Primitive(Primitive),
-    Text(Option<u64>),
-    WideText(Option<u64>),
-    Stamp(Ros1Stamp),
-    /// A message by its name, `package/msg/Name`.
-    Message(String),
-}
-
-/// How many elements a field has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Array {
-    /// Not an array.
-    One,
-    /// `[N]`
-    Fixed(u64),
-    /// `[<=N]`
-    Bounded(u64),
-    /// `[]`
-    Unbounded,
-}
-
-/// A field of a definition.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Field {
-    pub(crate) name: String,
-    pub(crate) base: BaseType,
-    pub(crate) array: Array,
 }
 
 /// A schema: all its definitions by name.
@@ -278,7 +190,7 @@ fn guess_header(types: &mut Types) -> bool {
 }
 
 /// `package/msg/Name` from the same or from `package/Name`; other kinds (`srv`, `action`) are kept.
-pub(super) fn full_name(name: &str) -> Result<String, SchemaError> {
+pub(crate) fn full_name(name: &str) -> Result<String, SchemaError> {
     let parts: Vec<&str> = name.split('/').collect();
     if name.len() > MAX_NAME || !parts.iter().all(|part| is_word(part)) {
         return Err(SchemaError::TypeName(name.to_owned()));
@@ -295,7 +207,7 @@ fn is_word(word: &str) -> bool {
 }
 
 /// The definitions in a schema: the first without a name, then each with the name above it.
-pub(super) fn sections(text: &str) -> Result<(String, Vec<(String, String)>), SchemaError> {
+pub(crate) fn sections(text: &str) -> Result<(String, Vec<(String, String)>), SchemaError> {
     if text.len() > MAX_BYTES {
         return Err(SchemaError::TooLarge(text.len()));
     }
@@ -383,7 +295,7 @@ fn field_type(dialect: Dialect, definition: &str, text: &str) -> Option<(BaseTyp
         (_, Some(_)) => return None,
         ("time", None) if dialect != Dialect::Ros2 => BaseType::Stamp(Ros1Stamp::Time),
         ("duration", None) if dialect != Dialect::Ros2 => BaseType::Stamp(Ros1Stamp::Duration),
-        (base, None) => match primitive(dialect, base) {
+        (base, None) => match Primitive::named(dialect, base) {
             Some(number) => BaseType::Primitive(number),
             None => BaseType::Message(nested_name(definition, base)?),
         },
@@ -397,26 +309,6 @@ fn nested_name(definition: &str, base: &str) -> Option<String> {
     }
     let (package, _) = definition.split_once('/')?;
     is_word(base).then(|| format!("{package}/msg/{base}"))
-}
-
-/// In a `.msg` file `char` is `uint8`; only IDL has character types of its own. In ROS 1 `byte` is `int8`.
-fn primitive(dialect: Dialect, base: &str) -> Option<Primitive> {
-    Some(match (base, dialect) {
-        ("byte", Dialect::Ros1) | ("int8", _) => Primitive::I8,
-        ("uint8" | "char", _) => Primitive::U8,
-        ("int16", _) => Primitive::I16,
-        ("uint16", _) => Primitive::U16,
-        ("int32", _) => Primitive::I32,
-        ("uint32", _) => Primitive::U32,
-        ("int64", _) => Primitive::I64,
-        ("uint64", _) => Primitive::U64,
-        ("float32", _) => Primitive::F32,
-        ("float64", _) => Primitive::F64,
-        ("bool", _) => Primitive::Bool,
-        ("byte", Dialect::Ros2 | Dialect::Ros1ForRos2) => Primitive::Byte,
-        ("wchar", Dialect::Ros2) => Primitive::WideChar,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

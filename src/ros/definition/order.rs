@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::message_definition::{BaseType, Definitions, Field, SchemaError, name};
+use super::field::{BaseType, Field};
+use super::message::{Definitions, SchemaError, name};
 
 /// Real definitions are nested up to about ten levels; each level takes stack.
 const MAX_NESTING: usize = 64;
@@ -76,7 +77,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::ros::message_definition::{Dialect, read_message};
+    use crate::ros::definition::{Dialect, read_message};
 
     fn order(text: &str) -> Result<Vec<String>, NestingError> {
         let text = text.replace("---", &"=".repeat(80));

@@ -1,0 +1,15 @@
+//! Message definitions: the text of a schema, its fields, its constants, and the order of its messages.
+
+mod constants;
+mod field;
+mod message;
+mod order;
+
+pub(crate) use constants::{ConstantValue, known_constants, read_constants};
+pub(crate) use field::{Array, BaseType, Dialect, Field, Primitive, Ros1Stamp};
+pub use message::SchemaError;
+#[cfg(feature = "wire")]
+pub(crate) use message::read_service;
+pub(crate) use message::{Definitions, PLACEHOLDER, full_name, name, read_message, sections};
+pub use order::NestingError;
+pub(crate) use order::children_first;
