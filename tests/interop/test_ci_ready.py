@@ -57,7 +57,7 @@ def test_a_topic_that_nobody_publishes_is_named_beside_those_that_are_published(
 def test_a_recording_that_cannot_be_published_is_refused(run, tmp_path, data):
     ros1 = data / "turtlesim_ros1/example_zstd.mcap"
     report = tmp_path / "report.json"
-    flags = ("--isolated", "--run-dir", tmp_path / "run", "--report", report, "--no-tui")
+    flags = ("--isolated", "--transcode", "off", "--run-dir", tmp_path / "run", "--report", report, "--no-tui")
     done = play_in(tmp_path, run.imu_hash, ros1, *flags, "--", "sleep", "100")
     assert done.returncode == UNREADABLE, done.stdout
     assert "no topic of the recording can be published" in done.stdout
