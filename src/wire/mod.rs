@@ -1,9 +1,9 @@
 //! ROS 2 over zenoh: the only module that uses zenoh and writes CDR.
 //!
-//! A [`Session`] joins the network as an `rmw_zenoh` node does. [`Session::advertise`] turns recorded topics
-//! into publishers, and the player sends through the [`WireOutput`]. Changes on the network (subscribers that
-//! come and go, a lost router, a second clock) are reported as [`WireEvent`]s; the [`Graph`] has the present
-//! state. The codecs are pure functions, one file each, tested against byte vectors that real nodes accept.
+//! A [`Session`] joins the network as an `rmw_zenoh` node does, or as a bridge to DDS. [`Session::advertise`] turns
+//! recorded topics into publishers, and the player sends through the [`WireOutput`]. Changes on the network
+//! (subscribers that come and go, a lost router, a second clock) are reported as [`WireEvent`]s; the [`Graph`] has the
+//! present state. The codecs are pure functions, one file each, tested against byte vectors that real nodes accept.
 
 mod clock;
 mod dialect;
@@ -30,8 +30,8 @@ pub use error::WireError;
 pub use event::WireEvent;
 pub use net::connectivity::PathState;
 pub use options::{
-    ClockOptions, Congestion, Distro, Played, Ros1Messages, SendOrder, SharedMemoryUse, SkipReason,
-    Skipped, SourceStamps, WireOptions,
+    ClockOptions, Congestion, Distro, Played, Protocol, Ros1Messages, SendOrder, SharedMemoryUse,
+    SkipReason, Skipped, SourceStamps, WireOptions,
 };
 pub use publish::drain::Drained;
 pub use publish::monitor::{Missed, Monitor, TopicState};

@@ -64,6 +64,20 @@ pub enum SharedMemoryUse {
     Off,
 }
 
+/// For whom a session publishes, and in which form.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Protocol {
+    /// For ROS 2 nodes with `rmw_zenoh`, as a node of theirs.
+    #[default]
+    RmwZenoh,
+    /// For ROS 2 nodes on DDS, behind bridges (`zenoh-bridge-ros2dds`). They see the bridge as the node.
+    Ros2Dds,
+    /// For subscribers that are not ROS 2 nodes, on plain keys. The key is the topic's name without its first slash,
+    /// the payload is the recorded bytes in their own encoding. There are no liveliness tokens and no attachments. The
+    /// clock, if served, is CDR on the key `clock`.
+    PlainKeys,
+}
+
 /// Which form of type hash the ROS 2 nodes on the network use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Distro {
@@ -95,6 +109,8 @@ pub enum Ros1Messages {
 /// How to join the network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WireOptions {
+    /// For whom to publish.
+    pub protocol: Protocol,
     /// The ROS domain; `None`: from `ROS_DOMAIN_ID`, otherwise 0.
     pub domain_id: Option<u32>,
     /// The name of this node, with its namespace if it has one: `rosbag2_player`, `/robot1/player`.
@@ -137,6 +153,7 @@ pub struct WireOptions {
 impl Default for WireOptions {
     fn default() -> Self {
         Self {
+            protocol: Protocol::default(),
             domain_id: None,
             node_name: "rosbag2_player".to_owned(),
             connect: Vec::new(),

@@ -19,7 +19,7 @@ use super::net::connection::Connection;
 use super::net::connectivity::PathState;
 use super::net::env::Environment;
 use super::options::{
-    ClockOptions, Congestion, Played, SendOrder, SharedMemoryUse, Skipped, WireOptions,
+    ClockOptions, Congestion, Played, Protocol, SendOrder, SharedMemoryUse, Skipped, WireOptions,
 };
 use super::publish::declare::{declare, waits};
 use super::publish::drain::{Drained, LEAST_PATIENCE, drain, drain_memory};
@@ -35,12 +35,13 @@ use super::rmw_zenoh::ours::Via;
 /// messages.
 const NODES_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A zenoh session. It is also a ROS node once it publishes or follows its first ROS topic; a session that only
-/// puts on plain keys is not a node. Dropping the session closes it.
+/// A zenoh session. With `rmw_zenoh` it is also a ROS node once it publishes or follows its first topic. Dropping the
+/// session closes it.
 pub struct Session {
     // Closing takes the fields in this order.
     pub(crate) node: Node,
     pub(crate) connection: Connection,
+    protocol: Protocol,
     shared_memory: LazyMemory,
 }
 
@@ -69,6 +70,7 @@ impl Session {
         Ok(Self {
             node,
             connection,
+            protocol: options.protocol,
             shared_memory: LazyMemory::new(options.shared_memory),
         })
     }
@@ -115,26 +117,19 @@ impl Session {
         self.path().is_up
     }
 
-    /// Publishes topics, and `/clock` if `clock` is given, on the ROS graph. Topics that ROS 2 nodes cannot
-    /// read are returned as skipped; a name that zenoh cannot carry is an error. Only one output at a time: the
-    /// graph watches the topics of the last one.
+    /// Publishes topics, and `/clock` if `clock` is given, in the form of the session's protocol. Topics that its
+    /// subscribers cannot read are returned as skipped; a name that zenoh cannot carry is an error. Only one output at
+    /// a time: the graph watches the topics of the last one.
     pub fn advertise(
         &self,
         played: &[Played],
         clock: Option<ClockOptions>,
     ) -> Result<(WireOutput, Vec<Skipped>), WireError> {
-        self.advertise_in(Dialect::RmwZenoh(&self.node), played, clock)
-    }
-
-    /// Publishes topics on plain keys, for subscribers that are not ROS 2 nodes. The key is the topic's name
-    /// without its first slash, the payload is the recorded bytes in their own encoding. There are no
-    /// liveliness tokens and no attachments. The clock, if served, is CDR on the key `clock`.
-    pub fn advertise_raw(
-        &self,
-        played: &[Played],
-        clock: Option<ClockOptions>,
-    ) -> Result<(WireOutput, Vec<Skipped>), WireError> {
-        self.advertise_in(Dialect::Plain, played, clock)
+        let dialect = match self.protocol {
+            Protocol::RmwZenoh | Protocol::Ros2Dds => Dialect::RosGraph(&self.node),
+            Protocol::PlainKeys => Dialect::Plain,
+        };
+        self.advertise_in(dialect, played, clock)
     }
 
     /// Memory for chunks from which messages reach subscribers on this host without a copy; `None` if links do not

@@ -20,8 +20,8 @@ use bagplay::output::Null;
 use bagplay::player::{Before, Control, Transport};
 use bagplay::wire::{
     ClockOptions, Drained, LogLine, Monitor, NodeDescription, NodeFeed, PathState, Played,
-    PlayerServices, QueueDepth, ServedNode, ServedPlayer, Session, Severity, Skipped, StateTopic,
-    TopicState, WireError, WireEvent, WireOptions,
+    PlayerServices, Protocol, QueueDepth, ServedNode, ServedPlayer, Session, Severity, Skipped,
+    StateTopic, TopicState, WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 use tracing::Level;
@@ -29,7 +29,6 @@ use tracing::Level;
 use super::failure::{Failure, OrExit};
 use super::log::{LogRecord, LogTarget};
 pub(crate) use output::PlayOutput;
-use output::declare;
 pub(crate) use parameters::{of_clock_server, of_player};
 use wire_options::options;
 
@@ -67,7 +66,13 @@ impl Network {
         adapt: impl FnOnce(WireOptions) -> WireOptions,
     ) -> Result<Self, Failure> {
         let (sender, events) = bounded(EVENTS);
-        if args.wire == Wire::Null {
+        let protocol = match args.wire {
+            Wire::RmwZenoh => Some(Protocol::RmwZenoh),
+            Wire::Ros2Dds => Some(Protocol::Ros2Dds),
+            Wire::Zenoh => Some(Protocol::PlainKeys),
+            Wire::Null => None,
+        };
+        let Some(protocol) = protocol else {
             return Ok(Self {
                 session: None,
                 is_ros: false,
@@ -77,8 +82,11 @@ impl Network {
                 feed: NodeFeed::default(),
                 node: None,
             });
-        }
-        let options = adapt(options(args));
+        };
+        let options = WireOptions {
+            protocol,
+            ..adapt(options(args))
+        };
         let forward = move |event| {
             // The channel is full only if the main thread is stuck; losing an event is better than waiting inside
             // zenoh. The state of the path must not be missed, so it is read as a state on every event.
@@ -88,7 +96,7 @@ impl Network {
         Ok(Self {
             initial_path: session.path(),
             session: Some(session),
-            is_ros: args.wire == Wire::RmwZenoh,
+            is_ros: protocol != Protocol::PlainKeys,
             events,
             monitor: None,
             feed: NodeFeed::default(),
@@ -140,7 +148,7 @@ impl Network {
             per_message: plan.options.clock.before != Before::None
                 || !plan.options.clock.steps.is_empty(),
         });
-        let advertised = declare(session, args.wire.wire, &played, clock);
+        let advertised = session.advertise(&played, clock);
         let (output, skipped) = advertised.map_err(|error| match hints.error(&error) {
             Some(hint) => Failure::new(Exit::Usage, anyhow::anyhow!("{error}; hint: {hint}")),
             None => failure(error),
@@ -154,7 +162,7 @@ impl Network {
     }
 
     /// Declares a clock without topics.
-    pub(crate) fn advertise_clock(&mut self, wire: Wire, hz: f64) -> Result<PlayOutput, Failure> {
+    pub(crate) fn advertise_clock(&mut self, hz: f64) -> Result<PlayOutput, Failure> {
         let Some(session) = &self.session else {
             return Ok(PlayOutput::Null(Null));
         };
@@ -162,7 +170,7 @@ impl Network {
             hz: Some(hz),
             per_message: false,
         };
-        let (output, _) = declare(session, wire, &[], Some(clock)).map_err(failure)?;
+        let (output, _) = session.advertise(&[], Some(clock)).map_err(failure)?;
         self.monitor = Some(output.monitor());
         Ok(PlayOutput::Wire {
             output: Box::new(output),
@@ -170,7 +178,7 @@ impl Network {
         })
     }
 
-    /// Publishes the player's state on `~/clock_state`, if that was requested. Only the ROS 2 wire has this topic.
+    /// Publishes the player's state on `~/clock_state`, if that was requested. Only the wires of ROS 2 have this topic.
     pub(crate) fn serve_state(
         &self,
         is_requested: bool,
@@ -187,7 +195,7 @@ impl Network {
         session.map(serve).transpose().map_err(failure)
     }
 
-    /// Offers the services of a player; only the ROS 2 wire has services.
+    /// Offers the services of a player; only the wires of ROS 2 have services.
     pub(crate) fn serve_player(
         &self,
         plan: &Plan,
@@ -224,8 +232,8 @@ impl Network {
         session.map_or_else(Vec::new, |session| session.graph().depths(topic))
     }
 
-    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events. Only the ROS 2
-    /// wire has nodes.
+    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events. Only the
+    /// wires of ROS 2 have nodes.
     pub(crate) fn serve_node(
         &mut self,
         description: NodeDescription,

@@ -1,10 +1,9 @@
 //! [`PlayOutput`]: the output of the program, to the network or to nothing.
 
 use bagplay::bag::Message;
-use bagplay::cli::Wire;
 use bagplay::output::{Delivery, Null, Occasion, Output};
 use bagplay::time::{Duration, Ros, Segment, Time};
-use bagplay::wire::{ClockOptions, Played, Session, Skipped, SplitWatch, WireError, WireOutput};
+use bagplay::wire::{SplitWatch, WireOutput};
 
 /// The output of the program.
 #[derive(Debug)]
@@ -46,18 +45,5 @@ impl PlayOutput {
             Self::Wire { output, .. } => output.as_mut(),
             Self::Null(output) => output,
         }
-    }
-}
-
-/// Declares topics and a clock in the form of a wire.
-pub(super) fn declare(
-    session: &Session,
-    wire: Wire,
-    played: &[Played],
-    clock: Option<ClockOptions>,
-) -> Result<(WireOutput, Vec<Skipped>), WireError> {
-    match wire {
-        Wire::RmwZenoh | Wire::Null => session.advertise(played, clock),
-        Wire::Zenoh => session.advertise_raw(played, clock),
     }
 }

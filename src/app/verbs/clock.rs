@@ -56,7 +56,7 @@ pub(crate) fn run(
     let mut network = Network::join(&args.wire, identity)?;
     let signals = receive_signals()?;
     begin(&network, rules, &mut plan)?;
-    let out = network.advertise_clock(args.wire.wire, args.hz)?;
+    let out = network.advertise_clock(args.hz)?;
     let state = network.serve_state(args.clock_state, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), Source::empty(), out)

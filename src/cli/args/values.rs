@@ -71,6 +71,9 @@ pub enum Wire {
     #[default]
     #[value(name = "rmw_zenoh")]
     RmwZenoh,
+    /// That of `zenoh-bridge-ros2dds`: for ROS 2 nodes on DDS.
+    #[value(name = "ros2dds")]
+    Ros2Dds,
     /// Zenoh alone: the topic name as key, the recorded payload.
     Zenoh,
     /// None: nothing is sent.

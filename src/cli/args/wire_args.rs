@@ -14,7 +14,9 @@ use crate::time::{Duration, parse_span};
 #[command(next_help_heading = "Network")]
 pub struct WireArgs {
     /// Protocol
-    #[arg(long, value_enum, default_value_t)]
+    ///
+    /// The default is `rmw_zenoh`.
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     pub wire: Wire,
     /// ROS distribution of the subscribers; auto detects it
     #[arg(

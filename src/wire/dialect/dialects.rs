@@ -18,8 +18,8 @@ use crate::wire::rmw_zenoh::ours::Ours;
 /// A dialect, as this session speaks it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Dialect<'a> {
-    /// That of ROS 2 nodes with `rmw_zenoh`.
-    RmwZenoh(&'a Node),
+    /// As a node of ROS 2, in the notation of the node.
+    RosGraph(&'a Node),
     /// Plain keys, for subscribers that are not ROS 2 nodes.
     Plain,
 }
@@ -28,7 +28,7 @@ impl Dialect<'_> {
     /// Announces this session to the others, unless it is announced already.
     pub(crate) fn announce(self) -> Result<(), WireError> {
         match self {
-            Self::RmwZenoh(node) => node.announce(),
+            Self::RosGraph(node) => node.announce(),
             Self::Plain => Ok(()),
         }
     }
@@ -41,7 +41,7 @@ impl Dialect<'_> {
         events: &Events,
     ) -> Result<Plan, WireError> {
         match self {
-            Self::RmwZenoh(node) => node.plan(played, clock),
+            Self::RosGraph(node) => node.plan(played, clock),
             Self::Plain => plain::plan(played, clock, events),
         }
     }
@@ -49,7 +49,7 @@ impl Dialect<'_> {
     /// The other nodes.
     pub(crate) fn nodes(self) -> Nodes {
         match self {
-            Self::RmwZenoh(node) => Nodes::RosGraph(node.graph.clone()),
+            Self::RosGraph(node) => Nodes::RosGraph(node.graph.clone()),
             Self::Plain => Nodes::Unannounced,
         }
     }
@@ -57,7 +57,7 @@ impl Dialect<'_> {
     /// How to make known a clock that begins or ends later.
     pub(crate) fn clock_announcer(self) -> ClockAnnouncer {
         match self {
-            Self::RmwZenoh(node) => ClockAnnouncer::RosGraph {
+            Self::RosGraph(node) => ClockAnnouncer::RosGraph {
                 endpoints: Box::new(node.endpoints.clone()),
                 form: node.hash_form(),
                 graph: node.graph.clone(),
@@ -69,7 +69,7 @@ impl Dialect<'_> {
     /// Messages are also put with a second session, `blocking_puts`.
     pub(crate) fn puts_also_with(self, blocking_puts: &zenoh::Session) -> Result<(), WireError> {
         match self {
-            Self::RmwZenoh(node) => node.puts_also_with(blocking_puts),
+            Self::RosGraph(node) => node.puts_also_with(blocking_puts),
             Self::Plain => Ok(()),
         }
     }
@@ -77,7 +77,7 @@ impl Dialect<'_> {
     /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.
     pub(crate) fn publishes(self, ours: Vec<Ours>, clock: Option<Wake>) {
         match self {
-            Self::RmwZenoh(node) => node.publishes(ours, clock),
+            Self::RosGraph(node) => node.publishes(ours, clock),
             Self::Plain => {}
         }
     }

@@ -71,6 +71,8 @@ impl Latched {
 pub(crate) enum MessageForm {
     /// CDR, and an attachment with the publisher's identity.
     RmwZenoh(Gid),
+    /// CDR alone.
+    Cdr,
     /// The bytes as they were recorded, and no attachment.
     Plain,
 }
@@ -103,7 +105,7 @@ impl MessageForm {
             return Ok(payload.into());
         }
         match self {
-            Self::RmwZenoh(_) => check_cdr(recorded)?,
+            Self::RmwZenoh(_) | Self::Cdr => check_cdr(recorded)?,
             Self::Plain => {}
         }
         Ok(recorded.clone())
@@ -113,7 +115,7 @@ impl MessageForm {
     pub(crate) fn attachment(self, sequence: i64, unix_nanos: i64) -> Option<Attachment> {
         match self {
             Self::RmwZenoh(gid) => Some(attachment(sequence, unix_nanos, gid)),
-            Self::Plain => None,
+            Self::Cdr | Self::Plain => None,
         }
     }
 }

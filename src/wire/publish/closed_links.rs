@@ -203,6 +203,7 @@ mod tests {
     use crossbeam_channel::{Receiver, bounded};
 
     use super::*;
+    use crate::wire::dialect::notation::Notation;
     use crate::wire::net::now::steady;
     use crate::wire::rmw_zenoh::graph::Graph;
     use crate::wire::rmw_zenoh::ours::{Ours, Via};
@@ -220,7 +221,11 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
-            let graph = Graph::new("a1".to_owned(), "/player".to_owned());
+            let graph = Graph::new(
+                Notation::RmwZenoh { domain: 0 },
+                "a1".to_owned(),
+                "/player".to_owned(),
+            );
             let ours = Ours {
                 name: "/image".to_owned(),
                 dds_type: "type".to_owned(),

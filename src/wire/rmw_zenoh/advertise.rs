@@ -8,7 +8,7 @@ use super::type_hash::{HashForm, resolve};
 use crate::wire::dialect::plan::{OwnClock, group};
 use crate::wire::dialect::ros1_topics::Ros1Topics;
 use crate::wire::error::WireError;
-use crate::wire::event::Events;
+use crate::wire::event::{Events, WireEvent};
 use crate::wire::options::{Played, SkipReason, Skipped};
 
 /// One topic to publish. Recorded topics that get the same name and type share it.
@@ -21,20 +21,22 @@ pub(crate) struct Planned {
     pub(crate) qos: Qos,
 }
 
-/// Plans CDR topics that have a type and a name that is valid as a key, and ROS 1 topics in their ROS 2 form.
+/// Plans CDR topics that have a type and a name that is valid as a key, and ROS 1 topics in their ROS 2 form. `on_hash`
+/// gets the warnings about type hashes.
 pub(crate) fn plan(
     topics: &Ros1Topics,
     clock: OwnClock,
     form: HashForm,
     graph: &Graph,
     events: &Events,
+    on_hash: impl Fn(WireEvent),
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
     let (groups, skipped) = group(&topics.played, clock, |one| ros_type_of(one, topics))?;
     let planned = groups.into_iter().map(|group| {
         let topic = &group.first.topic;
         let resolved = resolve(form, graph, &group.name, &group.type_name, topic);
         if let Some(warning) = resolved.warning {
-            events.send(warning);
+            on_hash(warning);
         }
         Planned {
             ids: group.ids(),
@@ -66,6 +68,7 @@ mod tests {
     use super::*;
     use crate::bag::{Schema, Topic};
     use crate::ros::{Durability, History, Reliability};
+    use crate::wire::dialect::notation::Notation;
     use crate::wire::options::Ros1Messages;
 
     fn played(id: u32, name: &str, ros_type: Option<&str>, encoding: &str) -> Played {
@@ -93,10 +96,15 @@ mod tests {
         let events_sent = Arc::new(Mutex::new(0));
         let count = Arc::clone(&events_sent);
         let events = Events::new(move |_| *count.lock().unwrap() += 1);
-        let graph = Graph::new("me".to_owned(), "/me".to_owned());
+        let graph = Graph::new(
+            Notation::RmwZenoh { domain: 0 },
+            "me".to_owned(),
+            "/me".to_owned(),
+        );
         let topics = Ros1Topics::of(played, Ros1Messages::Transcoded);
         let form = HashForm::Rihs01;
-        let planned = super::plan(&topics, OwnClock::Served, form, &graph, &events);
+        let on_hash = |event| events.send(event);
+        let planned = super::plan(&topics, OwnClock::Served, form, &graph, &events, on_hash);
         let (planned, skipped) = planned.unwrap();
         let events_sent = *events_sent.lock().unwrap();
         (planned, skipped, events_sent)

@@ -105,6 +105,7 @@ fn computed(topic: &Topic) -> Result<Resolved, String> {
 mod tests {
     use super::*;
     use crate::bag::Schema;
+    use crate::wire::dialect::notation::Notation;
 
     fn topic(type_hash: Option<&str>, text: &'static str) -> Topic {
         Topic {
@@ -124,7 +125,11 @@ mod tests {
 
     #[test]
     fn the_recorded_hash_comes_before_the_computed_before_none() {
-        let graph = Graph::new("me".to_owned(), "/me".to_owned());
+        let graph = Graph::new(
+            Notation::RmwZenoh { domain: 0 },
+            "me".to_owned(),
+            "/me".to_owned(),
+        );
         let string = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
         let ones = format!("RIHS01_{}", "1".repeat(64));
         let zeros = format!("RIHS01_{}", "0".repeat(64));

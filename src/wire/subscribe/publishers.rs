@@ -100,6 +100,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::dialect::notation::Notation;
     use crate::wire::rmw_zenoh::ours::Via;
 
     fn key(entity: u32, kind: &str, node: &str) -> String {
@@ -110,7 +111,11 @@ mod tests {
 
     #[test]
     fn a_publisher_is_known_by_its_token_and_by_when_it_came() {
-        let graph = Graph::new("me".to_owned(), "/player".to_owned());
+        let graph = Graph::new(
+            Notation::RmwZenoh { domain: 0 },
+            "me".to_owned(),
+            "/player".to_owned(),
+        );
         let publishers = Publishers::new(graph.clone());
         let (before, subscriber, after) = (key(7, "MP", "a"), key(8, "MS", "a"), key(9, "MP", "b"));
         for key in [&before, &subscriber] {
@@ -133,7 +138,11 @@ mod tests {
     /// What another thread has been told, and how far it has come, makes no difference.
     #[test]
     fn the_first_message_of_a_publisher_finds_it_although_nobody_has_looked_since_it_came() {
-        let graph = Graph::new("me".to_owned(), "/player".to_owned());
+        let graph = Graph::new(
+            Notation::RmwZenoh { domain: 0 },
+            "me".to_owned(),
+            "/player".to_owned(),
+        );
         let publishers = Publishers::new(graph.clone());
         publishers.look();
         let mut before = publishers.find(&Gid::of("of nobody"));

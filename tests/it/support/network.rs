@@ -13,7 +13,7 @@ use std::time::Duration;
 use bagplay::bag::{Key, Message, Schema, Topic, TopicId};
 use bagplay::ros::Qos;
 use bagplay::time::Time;
-use bagplay::wire::{Played, Session, WireEvent, WireOptions};
+use bagplay::wire::{Played, Protocol, Session, WireEvent, WireOptions};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use zenoh::Wait;
@@ -114,6 +114,15 @@ pub(crate) fn router(change: impl FnOnce(&mut WireOptions)) -> (Session, Events,
     change(&mut options);
     let (session, events) = open(&options);
     (session, events, endpoint)
+}
+
+/// The protocol for ROS 2 nodes on zenoh, or plain keys.
+pub(crate) fn protocol(is_ros: bool) -> Protocol {
+    if is_ros {
+        Protocol::RmwZenoh
+    } else {
+        Protocol::PlainKeys
+    }
 }
 
 /// A plain zenoh session configured as in a ROS 2 node, with changes for the test.

@@ -10,8 +10,8 @@ use zenoh::Wait;
 use zenoh::sample::Sample;
 
 use crate::support::network::{
-    CLOCK_HASH, CLOCK_KEY, Pipe, message, number, payload, peer, played, router, subscribe, take,
-    token,
+    CLOCK_HASH, CLOCK_KEY, Pipe, message, number, payload, peer, played, protocol, router,
+    subscribe, take, token,
 };
 use crate::support::patience::{PATIENCE, instant, until};
 
@@ -71,17 +71,12 @@ fn ticks_arrive_as_clock_messages_with_one_sequence() {
 #[test]
 fn a_new_subscriber_of_the_clock_gets_the_last_value() {
     for (is_ros, per_message, key) in [(false, false, "clock"), (true, true, CLOCK_KEY)] {
-        let (session, _, endpoint) = router(|_| ());
+        let (session, _, endpoint) = router(|it| it.protocol = protocol(is_ros));
         let options = Some(ClockOptions {
             hz: None,
             per_message,
         });
-        let advertised = if is_ros {
-            session.advertise(&[], options)
-        } else {
-            session.advertise_raw(&[], options)
-        };
-        let (mut output, _) = advertised.unwrap();
+        let (mut output, _) = session.advertise(&[], options).unwrap();
         let time = Time::from_nanos(42);
         output.clock(time);
         let node = peer(&endpoint);

@@ -11,7 +11,7 @@ use zenoh::sample::SampleKind;
 
 use crate::support::network::{
     CLOCK_HASH, CLOCK_KEY, Pipe, free_endpoint, message, open, options, payload, peer, played,
-    router, subscribe, take, token,
+    protocol, router, subscribe, take, token,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -103,14 +103,9 @@ fn the_clock_is_on_the_graph_as_long_as_it_is_served() {
 #[test]
 fn a_clock_that_begins_reaches_programs_that_wait_and_nodes_that_come_later() {
     for is_ros in [true, false] {
-        let (session, _, endpoint) = router(|_| ());
+        let (session, _, endpoint) = router(|it| it.protocol = protocol(is_ros));
         let played = [played(0, "/a", None)];
-        let advertised = if is_ros {
-            session.advertise(&played, None)
-        } else {
-            session.advertise_raw(&played, None)
-        };
-        let (mut output, _) = advertised.unwrap();
+        let (mut output, _) = session.advertise(&played, None).unwrap();
         let (follower, _) = open(&options(
             &[free_endpoint()],
             std::slice::from_ref(&endpoint),

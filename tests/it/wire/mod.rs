@@ -23,6 +23,7 @@ pub(crate) mod path;
 pub(crate) mod play;
 pub(crate) mod publish;
 pub(crate) mod ros1;
+pub(crate) mod ros2dds;
 pub(crate) mod services;
 #[cfg(target_os = "linux")]
 pub(crate) mod shared_memory;

@@ -3,7 +3,7 @@
 use bagplay::bag::{Schema, Topic, TopicId};
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros::{Durability, History};
-use bagplay::wire::{Played, Ros1Messages, SkipReason, Token, WireEvent};
+use bagplay::wire::{Played, Protocol, Ros1Messages, SkipReason, Token, WireEvent};
 use bytes::Bytes;
 use zenoh::Wait;
 
@@ -91,9 +91,9 @@ fn without_transcoding_ros1_topics_are_skipped() {
 
 #[test]
 fn plain_keys_have_ros1_messages_as_they_are_recorded() {
-    let (session, events, endpoint) = router(|_| ());
+    let (session, events, endpoint) = router(|it| it.protocol = Protocol::PlainKeys);
     let topics = [ros1(3, "/chatter", "string data\n")];
-    let (mut output, _) = session.advertise_raw(&topics, None).unwrap();
+    let (mut output, _) = session.advertise(&topics, None).unwrap();
     let node = peer(&endpoint);
     let (_subscriber, samples) = subscribe(&node, "chatter");
     events.wait_for_match();

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::ours::{Ours, Via};
 use super::token::{EntityKind, NO_HASH, QueueDepth, Token};
 use crate::ros::dds_type;
+use crate::wire::dialect::notation::Notation;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
 use tables::Tables;
@@ -31,12 +32,8 @@ pub struct Graph(Arc<Mutex<Tables>>);
 
 impl Graph {
     /// The graph as session `zid` with the node `node` sees it.
-    pub(crate) fn new(zid: String, node: String) -> Self {
-        Self(Arc::new(Mutex::new(Tables {
-            zid,
-            node,
-            ..Tables::default()
-        })))
+    pub(crate) fn new(notation: Notation, zid: String, node: String) -> Self {
+        Self(Arc::new(Mutex::new(Tables::new(notation, zid, node))))
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -311,7 +308,11 @@ mod tests {
     }
 
     fn graph() -> Graph {
-        let graph = Graph::new("me".to_owned(), "/player".to_owned());
+        let graph = Graph::new(
+            Notation::RmwZenoh { domain: 0 },
+            "me".to_owned(),
+            "/player".to_owned(),
+        );
         let ours = |name: &str| Ours {
             name: name.to_owned(),
             dds_type: "std_msgs::msg::dds_::String_".to_owned(),
@@ -495,7 +496,11 @@ mod tests {
 
     #[test]
     fn subscriptions_from_before_the_first_output_are_reported_with_it() {
-        let graph = Graph::new("me".to_owned(), "/player".to_owned());
+        let graph = Graph::new(
+            Notation::RmwZenoh { domain: 0 },
+            "me".to_owned(),
+            "/player".to_owned(),
+        );
         assert!(
             graph
                 .appeared(&token("MS", "%a", "H"), Via::Main)

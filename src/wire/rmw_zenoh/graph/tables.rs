@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Count, Wake};
 use crate::ros::ros_type;
+use crate::wire::dialect::notation::Notation;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
 use crate::wire::rmw_zenoh::ours::{Ours, Via};
-use crate::wire::rmw_zenoh::token::{Endpoint, EntityKind, NO_HASH, Token};
+use crate::wire::rmw_zenoh::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
 
-#[derive(Default)]
 pub(super) struct Tables {
+    notation: Notation,
     pub(super) zid: String,
     pub(super) node: String,
     /// Whether this session's node has a token on the graph.
@@ -30,6 +31,22 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    pub(super) fn new(notation: Notation, zid: String, node: String) -> Self {
+        Self {
+            notation,
+            zid,
+            node,
+            is_shown: false,
+            tokens: HashMap::new(),
+            at_blocking_puts: HashSet::new(),
+            appeared: 0,
+            ours: Vec::new(),
+            serves_clock: false,
+            wakes: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+
     pub(super) fn endpoints<'a>(
         &'a self,
         kind: EntityKind,
@@ -87,7 +104,7 @@ impl Tables {
 
     /// The main session knows a token. Returns the events.
     pub(super) fn add(&mut self, key: &str) -> Vec<WireEvent> {
-        let Some(token) = Token::parse(key) else {
+        let Some(token) = self.notation.read(key) else {
             return Vec::new();
         };
         if token.zid == self.zid || self.tokens.contains_key(key) {
@@ -116,7 +133,8 @@ impl Tables {
 
     /// The session for blocking puts knows a token. Returns the events.
     pub(super) fn add_at_blocking_puts(&mut self, key: &str) -> Vec<WireEvent> {
-        let is_of_other = Token::parse(key).is_some_and(|token| token.zid != self.zid);
+        let token = self.notation.read(key);
+        let is_of_other = token.is_some_and(|token| token.zid != self.zid);
         if !is_of_other || !self.at_blocking_puts.insert(key.to_owned()) {
             return Vec::new();
         }
@@ -211,6 +229,7 @@ impl Tables {
 fn type_and_hash(dds_type: &str, hash: &str) -> String {
     match hash {
         NO_HASH => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
+        ANY_HASH => ros_type(dds_type),
         _ => format!("{} ({hash})", ros_type(dds_type)),
     }
 }

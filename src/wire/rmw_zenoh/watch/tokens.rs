@@ -9,6 +9,7 @@ use zenoh::Wait;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::SampleKind;
 
+use crate::wire::dialect::notation::Notation;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
 use crate::wire::rmw_zenoh::graph::Graph;
@@ -42,21 +43,16 @@ impl fmt::Debug for Changes {
     }
 }
 
-/// The key expression of all tokens of a domain.
-pub(super) fn all_tokens(domain: u32) -> String {
-    format!("@ros2_lv/{domain}/**")
-}
-
-/// Follows the tokens of a domain, as `session` receives them, until the result is dropped.
+/// Follows the tokens of other sessions, as `session` receives them, until the result is dropped.
 pub(crate) fn watch_tokens(
     session: &zenoh::Session,
     via: Via,
-    domain: u32,
+    notation: Notation,
     graph: &Graph,
     events: &Events,
     told: &Changes,
 ) -> Result<Subscriber<()>, WireError> {
-    let key = all_tokens(domain);
+    let key = notation.all_tokens();
     let (graph, events, told) = (graph.clone(), events.clone(), told.clone());
     let tokens = session
         .liveliness()

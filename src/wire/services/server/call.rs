@@ -14,21 +14,41 @@ pub(crate) struct Call {
     pub(crate) service: usize,
     query: Query,
     attached: Option<Attached>,
+    client: Option<Gid>,
+}
+
+/// The client on DDS, by what its bridge attaches to a request: `rqh`, its half of a GUID (8 bytes), the number of the
+/// request (8 bytes), and the byte order (1 byte).
+fn client_on_dds(attachment: &[u8]) -> Option<Gid> {
+    let rest = attachment.strip_prefix(b"rqh")?;
+    let rest: &[u8; 17] = rest.try_into().ok()?;
+    let mut gid = [0; 16];
+    gid[..8].copy_from_slice(&rest[..8]);
+    Some(Gid(gid))
 }
 
 impl Call {
     pub(crate) fn new(service: usize, query: Query) -> Self {
         let bytes = query.attachment().map(zenoh::bytes::ZBytes::to_bytes);
+        let bytes = bytes.unwrap_or_default();
+        let attached = read_attachment(&bytes);
+        let sender = attached.map(|attached| attached.sender);
         Self {
             service,
-            attached: bytes.and_then(|bytes| read_attachment(&bytes)),
+            attached,
+            client: sender.or_else(|| client_on_dds(&bytes)),
             query,
         }
     }
 
+    /// Whether it came over a bridge from a client on DDS.
+    pub(crate) fn is_from_dds(&self) -> bool {
+        self.attached.is_none() && self.client.is_some()
+    }
+
     /// The client; `None` if it is no service client of a ROS 2 node.
     pub(crate) fn client(&self) -> Option<Gid> {
-        self.attached.map(|attached| attached.sender)
+        self.client
     }
 
     /// The length of the request in bytes.
@@ -36,7 +56,7 @@ impl Call {
         self.query.payload().map_or(0, zenoh::bytes::ZBytes::len)
     }
 
-    /// The hash of the service's type, as the client knows it.
+    /// The hash of the service's type, as the client knows it; some other text if the client knows no hash.
     pub(crate) fn type_hash(&self) -> &str {
         let key = self.query.key_expr().as_str();
         key.rsplit_once('/').map_or("", |(_, hash)| hash)

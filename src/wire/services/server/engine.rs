@@ -14,7 +14,7 @@ use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::gid::Gid;
 
 use super::call::Call;
-use super::handler::{Handler, Reaction, Respond, RespondToEach};
+use super::handler::{Handler, Reacted, Reaction, Respond, RespondToEach};
 
 /// How many calls of one client may wait, and of all clients. Further ones are refused.
 const MOST_OF_CLIENT: usize = 1024;
@@ -204,10 +204,11 @@ impl Engine {
     }
 
     fn react(&mut self, call: &Call) -> Reaction<Vec<u8>> {
-        let Some(form) = form(&self.services, call) else {
+        let request = call.request();
+        let Some((form, reacted)) = react(&self.services, call, &request) else {
             return Reaction::Respond(Vec::new());
         };
-        match form.react(&call.request()) {
+        match reacted {
             Ok(reaction) => reaction,
             Err((malformed, response)) => {
                 let client = call.client().map_or(ClientId::Nameless(0), ClientId::Ros);
@@ -334,6 +335,24 @@ impl Engine {
             }
         }
     }
+}
+
+/// What a request leads to, and the form of its service. A client on DDS names no form: it is the last one that reads
+/// the request. Its response begins with that of the earlier ones, so that clients of all forms can read it.
+fn react<'a>(services: &'a [Forms], call: &Call, request: &[u8]) -> Option<(&'a Handler, Reacted)> {
+    if !call.is_from_dds() {
+        let form = form(services, call)?;
+        return Some((form, form.react(request)));
+    }
+    let mut failed = None;
+    for form in services.get(call.service)?.iter().rev() {
+        let reacted = form.react(request);
+        if reacted.is_ok() {
+            return Some((form, reacted));
+        }
+        failed = Some((form, reacted));
+    }
+    failed
 }
 
 /// The form of a service that a client knows. A node of ROS 2 Humble names no hash; it knows the first form.

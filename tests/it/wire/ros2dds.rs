@@ -1,0 +1,222 @@
+//! What bridges to DDS see of a player: keys, tokens, latched topics, services. A zenoh session stands for the bridge;
+//! `tests/interop/test_ros2dds.py` has a real one.
+
+use std::time::Duration;
+
+use bagplay::bag::{Cue, TopicId};
+use bagplay::output::{Null, Occasion, Output};
+use bagplay::player::{Intent, Options, Player, Source, State, WhenDone};
+use bagplay::ros::{Durability, History, Qos};
+use bagplay::time::{self, Time, TimeRange};
+use bagplay::wire::{ClockOptions, Protocol, ServedPlayer, WireEvent, WireOptions, encode_clock};
+use zenoh::Wait;
+use zenoh::liveliness::LivelinessToken;
+use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig};
+
+use crate::support::network::{
+    CLOCK_HASH, STRING_HASH, message, number, payload, peer, played, router, subscribe, take,
+};
+use crate::support::patience::until;
+
+const CLOCK: ClockOptions = ClockOptions {
+    hz: None,
+    per_message: false,
+};
+
+fn for_bridges(options: &mut WireOptions) {
+    options.protocol = Protocol::Ros2Dds;
+}
+
+fn latched() -> Qos {
+    Qos {
+        durability: Durability::TransientLocal,
+        history: History::KeepLast(5),
+        ..Qos::default()
+    }
+}
+
+/// The tokens of sessions that speak to bridges, sorted.
+fn tokens(bridge: &zenoh::Session) -> Vec<String> {
+    let alive = bridge.liveliness().get("@/*/@ros2_lv/**").wait().unwrap();
+    let alive = alive.iter().filter_map(|reply| reply.into_result().ok());
+    let mut tokens: Vec<_> = alive.map(|sample| sample.key_expr().to_string()).collect();
+    tokens.sort();
+    tokens
+}
+
+/// Declares a token of the bridge.
+fn announce(bridge: &zenoh::Session, token: &str) -> LivelinessToken {
+    let key = format!("@/{}/@ros2_lv/{token}", bridge.zid());
+    bridge.liveliness().declare_token(key).wait().unwrap()
+}
+
+#[test]
+fn volatile_topics_are_announced_and_latched_ones_are_not() {
+    let (session, events, endpoint) = router(for_bridges);
+    let topics = [
+        played(0, "/a/chatter", None),
+        played(1, "/map", Some(latched())),
+    ];
+    let (mut output, skipped) = session.advertise(&topics, Some(CLOCK)).unwrap();
+    assert!(skipped.is_empty());
+    let bridge = peer(&endpoint);
+    let (zid, pub_of) = (session.zid(), "@ros2_lv/MP");
+    let expected = [
+        format!("@/{zid}/{pub_of}/a§chatter/std_msgs§msg§String/:1:0:0,10:typehash={STRING_HASH};"),
+        format!("@/{zid}/{pub_of}/clock/rosgraph_msgs§msg§Clock/:0:0:0,1:typehash={CLOCK_HASH};"),
+    ];
+    until("both tokens", || tokens(&bridge) == expected);
+
+    let (_subscriber, samples) = subscribe(&bridge, "a/chatter");
+    events.wait_for_match();
+    output.message(&message(0, payload(7, 8)), Occasion::Due);
+    let sample = take(&samples);
+    assert_eq!(number(sample.payload()), 7);
+    assert!(sample.attachment().is_none());
+}
+
+#[test]
+fn a_late_bridge_gets_the_latched_messages() {
+    let (session, _, endpoint) = router(for_bridges);
+    let topics = [played(1, "/map", Some(latched()))];
+    let (mut output, _) = session.advertise(&topics, None).unwrap();
+    for n in 0..7 {
+        output.message(&message(1, payload(n, 8)), Occasion::Due);
+    }
+    let bridge = peer(&endpoint);
+    let (tell, samples) = crossbeam_channel::bounded(100);
+    // As the bridge does it.
+    let _subscriber = bridge
+        .declare_subscriber("map")
+        .callback(move |sample| drop(tell.try_send(sample)))
+        .history(
+            HistoryConfig::default()
+                .detect_late_publishers()
+                .max_samples(5),
+        )
+        .query_timeout(Duration::from_secs(5))
+        .wait()
+        .unwrap();
+    let numbers: Vec<u32> = (0..5).map(|_| number(take(&samples).payload())).collect();
+    assert_eq!(numbers, [2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn readers_behind_a_bridge_count_by_its_token() {
+    let (session, events, endpoint) = router(for_bridges);
+    let topics = [played(0, "/chatter", None), played(1, "/other", None)];
+    let (output, _) = session.advertise(&topics, Some(CLOCK)).unwrap();
+    let monitor = output.monitor();
+    let bridge = peer(&endpoint);
+    let (_subscriber, _samples) = subscribe(&bridge, "chatter");
+    let reader = announce(&bridge, "MS/chatter/std_msgs§msg§String/:1::0,10");
+    events.wait_for_subscriber();
+    until("the reader", || monitor.is_ready(TopicId(0)));
+    let state = monitor.topic(TopicId(0)).unwrap();
+    assert_eq!((state.subscribers, state.has_match), (1, true));
+    let nodes = session.graph().subscriber_nodes("/chatter");
+    assert_eq!(nodes, ["/zenoh_bridge_ros2dds"]);
+    assert!(!monitor.is_ready(TopicId(1)));
+
+    let _clock = announce(&bridge, "MP/clock/rosgraph_msgs§msg§Clock/:0::0,1");
+    events.wait("another clock", |event| {
+        matches!(event, WireEvent::ForeignClock { .. })
+    });
+    let _same = announce(&bridge, "MP/other/std_msgs§msg§String/:1::0,1");
+    events.wait("another publisher", |event| {
+        matches!(event, WireEvent::ForeignPublisher { topics, .. } if topics == &["/other"])
+    });
+    let _wrong = announce(&bridge, "MS/other/std_msgs§msg§Bool/:1::0,1");
+    events.wait("another type", |event| {
+        matches!(event, WireEvent::TypeMismatch { ours, theirs, .. }
+            if ours == "std_msgs/msg/String" && theirs == "std_msgs/msg/Bool")
+    });
+    // What is no token of a bridge is ignored.
+    let _no_token = announce(&bridge, "MS/other/no type/:1::0,1");
+
+    reader.undeclare().wait().unwrap();
+    events.wait(
+        "the end of the reader",
+        |event| matches!(event, WireEvent::SubscriberLeft { topic, .. } if topic == "/chatter"),
+    );
+    assert!(!monitor.is_ready(TopicId(0)));
+}
+
+#[test]
+fn a_reader_of_the_clock_gets_its_last_value() {
+    let (session, _, endpoint) = router(for_bridges);
+    let (mut output, _) = session.advertise(&[], Some(CLOCK)).unwrap();
+    let time = Time::from_nanos(42);
+    output.clock(time);
+    let bridge = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&bridge, "clock");
+    let _token = announce(&bridge, "MS/clock/rosgraph_msgs§msg§Clock/:0::0,1");
+    let sample = take(&samples);
+    assert_eq!(sample.payload().to_bytes()[..], encode_clock(time).bytes);
+    assert!(sample.attachment().is_none());
+}
+
+/// The response to a request as a bridge sends it: padded to a multiple of four, with the client's number.
+fn call(bridge: &zenoh::Session, key: &str, request: &[u8]) -> Vec<u8> {
+    let mut payload = vec![0, 1, 0, 0];
+    payload.extend(request);
+    payload.resize(payload.len().next_multiple_of(4), 0);
+    let client = [0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11];
+    let attachment = [&b"rqh"[..], &client, &1_i64.to_le_bytes(), &[1]].concat();
+    let replies = bridge.get(key).payload(payload).attachment(attachment);
+    let reply = replies.wait().unwrap().recv().expect("a response");
+    reply
+        .result()
+        .expect("a response")
+        .payload()
+        .to_bytes()
+        .into_owned()
+}
+
+#[test]
+fn services_are_announced_and_answered_in_either_layout() {
+    let (session, _, endpoint) = router(for_bridges);
+    let recording = TimeRange::between(Time::from_secs(1), Time::from_secs(2));
+    let player = Player::new();
+    let transport = player.transport();
+    let source = Source::new(["/a"], |_| Cue::from_items([]));
+    let paused = Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..Options::new(recording)
+    };
+    let running = player.start(paused, source, Null).unwrap();
+    let served = ServedPlayer {
+        recording,
+        shift: time::Duration::ZERO,
+        topics: Vec::new(),
+    };
+    let services = session.serve_player(&transport, served).unwrap();
+    let bridge = peer(&endpoint);
+    let pause = format!(
+        "@/{}/@ros2_lv/SS/rosbag2_player§pause/rosbag2_interfaces§srv§Pause",
+        session.zid()
+    );
+    until("the services", || tokens(&bridge).contains(&pause));
+    let state = || transport.status().map(|status| status.state);
+
+    let is_paused = |bridge| call(bridge, "rosbag2_player/is_paused", &[0]);
+    assert_eq!(is_paused(&bridge), [0, 1, 0, 0, 1]);
+    // The layout of ROS 2 Jazzy: no fields, in either direction.
+    assert_eq!(
+        call(&bridge, "rosbag2_player/resume", &[0]),
+        [0, 1, 0, 0, 0]
+    );
+    assert_ne!(state(), Some(State::Paused));
+    assert_eq!(call(&bridge, "rosbag2_player/pause", &[0]), [0, 1, 0, 0, 0]);
+    assert_eq!(state(), Some(State::Paused));
+    // The layout after it: a time, a mode that a player does not have, no topic.
+    let request = [&[0; 8][..], &[5, 0, 0, 0], &[1, 0, 0, 0, 0]].concat();
+    let answer = call(&bridge, "rosbag2_player/resume", &request);
+    assert_eq!(answer[4..8], 1_i32.to_le_bytes());
+    assert_eq!(state(), Some(State::Paused));
+    // The response of the layout with a result begins with that of the other.
+    assert_eq!(call(&bridge, "rosbag2_player/stop", &[0])[4..8], [0; 4]);
+    drop(services);
+    running.join().unwrap();
+}
