@@ -1,0 +1,169 @@
+"""`--wire ros2dds`: what ROS 2 nodes on DDS get through a bridge. The nodes are those of PyPI `cyclonedds`, and a stock `rclpy`."""
+
+import itertools
+from contextlib import contextmanager
+
+import pytest
+import zenoh
+from cyclonedds.idl.types import int32, uint8, uint32
+
+import dds
+from player import Player, free_port
+from recording import Recording
+from service import text
+
+CLOCK = "rosgraph_msgs/msg/Clock"
+EMPTY = {"nothing": uint8}
+
+
+@pytest.fixture(scope="module")
+def domains():
+    """DDS domains that no other test of this run has."""
+    return itertools.count(20)
+
+
+@pytest.fixture
+def domain(domains):
+    number = next(domains)
+    loopback = dds.domain(number)
+    yield number
+    del loopback
+
+
+def on_dds(port: int, recording, *arguments: str) -> Player:
+    return Player(recording, "--wire", "ros2dds", *arguments, router=port)
+
+
+@contextmanager
+def zenoh_peer(port: int):
+    config = zenoh.Config()
+    config.insert_json5("mode", '"peer"')
+    config.insert_json5("connect/endpoints", f'["tcp/127.0.0.1:{port}"]')
+    config.insert_json5("scouting/multicast/enabled", "false")
+    with zenoh.open(config) as session:
+        yield session
+
+
+def unpadded(payload: bytes, recorded: bytes) -> bytes:
+    """DDS pads to a multiple of four, with any bytes."""
+    assert len(payload) - len(recorded) < 4
+    return payload[: len(recorded)]
+
+
+def subscribe_all(node: dds.Node, recording: Recording) -> dict[str, dds.Reader]:
+    # The bridge opens no route for readers that keep all latched messages (1.10.2: "max_samples must not be zero").
+    profiles = {True: dds.profile(latched=True, depth=100), False: dds.profile()}
+    return {it.name: node.subscribe(it.name, it.type_name, profiles[it.latched]) for it in recording.topics.values()}
+
+
+def test_every_message_of_the_demo_arrives_byte_for_byte(demo, domain, tmp_path):
+    port = free_port()
+    with dds.Bridge(tmp_path, port, domain):
+        node = dds.Node(domain, "listener")
+        readers = subscribe_all(node, demo)
+        topics = len(readers)
+        with on_dds(port, demo.path, "--wait-for-subscribers", "--rate", "4") as player:
+            summary = player.finish(120)
+        assert sum(topic["sent"] for topic in summary["topics"]) == len(demo.messages)
+        assert topics == 9
+        for name, reader in readers.items():
+            recorded = [message.data for message in demo.messages if message.topic == name]
+            dds.until(name, lambda: len(reader.take()) >= len(recorded))
+            assert len(reader.payloads) == len(recorded), name
+            assert [unpadded(*pair) for pair in zip(reader.payloads, recorded)] == recorded, name
+
+
+def test_late_joiners_get_all_latched_messages(demo, domain, tmp_path):
+    port = free_port()
+    static = [message.data for message in demo.messages if message.topic == "/tf_static"]
+    assert len(static) == 2
+    with dds.Bridge(tmp_path, port, domain), on_dds(port, demo.path, "--begin-at", "+2s", "--start-paused") as player:
+        player.wait_for_log("paused at the start")
+        for name in ("early", "late"):
+            node = dds.Node(domain, name)
+            reader = node.subscribe("/tf_static", "tf2_msgs/msg/TFMessage", dds.profile(latched=True, depth=100))
+            dds.until(name, lambda: len(reader.take()) >= len(static))
+            assert [unpadded(*pair) for pair in zip(reader.payloads, static, strict=True)] == static
+
+
+def test_the_clock_arrives_in_order(demo, domain, tmp_path):
+    port = free_port()
+    with dds.Bridge(tmp_path, port, domain):
+        node = dds.Node(domain, "listener")
+        readers = [node.subscribe("/clock", CLOCK, dds.profile(reliable)) for reliable in (True, False)]
+        arguments = ("--clock", "100", "--topics", "/imu", "--end", "+3s", "--wait-for-subscribers")
+        imu = node.subscribe("/imu", "sensor_msgs/msg/Imu", dds.profile())
+        with on_dds(port, demo.path, *arguments) as player:
+            player.finish(60)
+        dds.until("imu", lambda: len(imu.take()) >= 600)
+        for reader in readers:
+            clocks = [int.from_bytes(it[4:8], "little") * 10**9 + int.from_bytes(it[8:12], "little") for it in reader.take()]
+            assert clocks == sorted(clocks)
+            # At 100 Hz, three seconds have 300 ticks.
+            assert len(clocks) > 250
+
+
+def test_services_of_the_player_are_answered(demo, domain, tmp_path):
+    port = free_port()
+    with dds.Bridge(tmp_path, port, domain), on_dds(port, demo.path, "--start-paused", "--loop") as player:
+        node = dds.Node(domain, "caller")
+
+        def client(name: str, kind: str, request: dict, response: dict) -> dds.Client:
+            return node.client(f"/rosbag2_player/{name}", f"rosbag2_interfaces/srv/{kind}", request, response)
+
+        is_paused = client("is_paused", "IsPaused", EMPTY, {"paused": bool})
+        pause = client("pause", "Pause", EMPTY, EMPTY)
+        resume = client("resume", "Resume", EMPTY, EMPTY)
+        seek = client("seek", "Seek", {"sec": int32, "nanosec": uint32}, {"success": bool})
+        for one in (is_paused, pause, resume, seek):
+            dds.until("a service", one.is_ready)
+        assert is_paused.call(nothing=0).paused
+        resume.call(nothing=0)
+        assert not is_paused.call(nothing=0).paused
+        pause.call(nothing=0)
+        assert is_paused.call(nothing=0).paused
+        assert seek.call(sec=1760000010, nanosec=0).success
+        assert player.exit_code is not None
+
+
+def test_a_stock_node_follows_the_clock(demo, domain, tmp_path):
+    """`rclpy` on Fast DDS, which answers each message with the time of its clock."""
+    port = free_port()
+    with dds.Bridge(tmp_path, port, domain), dds.stock_node(domain), zenoh_peer(port) as session:
+        answers = []
+
+        def answered(sample) -> None:
+            # NUMBER STAMP at TIME
+            number, stamp, _, clock = text(sample.payload.to_bytes(), 4)[0].split()
+            answers.append((int(number), int(stamp.replace(".", "")), int(clock)))
+
+        subscriber = session.declare_subscriber("answer", answered)
+        arguments = ("--clock", "100", "--topics", "/imu", "--end", "+3s", "--wait-for-subscribers")
+        with on_dds(port, demo.path, *arguments) as player:
+            player.finish(60)
+        sent = [message for message in demo.of("/imu") if message.log_time < demo.start + 3 * 10**9]
+        dds.until("the last answer", lambda: answers and answers[-1][0] == len(sent) - 1)
+        subscriber.undeclare()
+    numbers, stamps, clocks = zip(*answers)
+    # The node has got every message; on the way back, its first answers can be lost while DDS finds the bridge.
+    assert list(numbers) == list(range(numbers[0], len(sent))) and numbers[0] < 20
+    assert list(clocks) == sorted(clocks)
+    assert all(abs(clock - stamp) < 300_000_000 for stamp, clock in zip(stamps, clocks))
+
+
+def test_a_bridge_that_is_killed_is_waited_for(demo, domain, tmp_path):
+    port = free_port()
+    with dds.Bridge(tmp_path, port, domain) as bridge:
+        node = dds.Node(domain, "listener")
+        imu = node.subscribe("/imu", "sensor_msgs/msg/Imu", dds.profile())
+        arguments = ("--topics", "/imu", "--end", "+8s", "--wait-for-subscribers")
+        with on_dds(port, demo.path, *arguments) as player:
+            dds.until("the first messages", lambda: len(imu.take()) >= 100)
+            bridge.kill()
+            player.wait_for_log("lost")
+            before = len(imu.take())
+            with dds.Bridge(tmp_path, port, domain):
+                dds.until("more messages", lambda: len(imu.take()) > before + 100)
+                player.finish(60)
+                recorded = [message.data for message in demo.of("/imu") if message.log_time < demo.start + 8 * 10**9]
+                dds.until("the last message", lambda: unpadded(imu.take()[-1], recorded[-1]) == recorded[-1])
