@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bagplay::bag::Bag;
-use bagplay::wire::SharedMemoryUse;
+use bagplay::player::Pace;
+use bagplay::wire::{SharedMemoryUse, WireOptions};
 use report::{Figure, Series};
 use rustix::time::ClockId;
 use sending::{Failure, KEY, Recording, Rows, Sender};
@@ -274,7 +275,11 @@ fn play(
     subscriber: &Subscriber,
     shared_memory: SharedMemoryUse,
 ) -> Result<Box<dyn Any>, Failure> {
-    let kept = sending::play(endpoint, bag, shared_memory, |out| {
+    let wire = WireOptions {
+        shared_memory,
+        ..WireOptions::default()
+    };
+    let kept = sending::play(endpoint, bag, (wire, Pace::Max), |out| {
         subscriber.begin();
         out
     })?;

@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bagplay::bag::Bag;
-use bagplay::wire::SharedMemoryUse;
+use bagplay::player::Pace;
+use bagplay::wire::WireOptions;
 use report::{Figure, Series};
 use rustix::time::ClockId;
 use sending::{Failure, KEY, Recording, Rows, Sender, median};
@@ -195,10 +196,11 @@ fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<Box<dyn Any>, 
     let messages = bag
         .message_count()
         .ok_or("the recording does not say how many messages it has")?;
-    let (out, session) = sending::play(endpoint, bag, SharedMemoryUse::default(), |out| {
-        listener.begin();
-        Timed::new(out, messages)
-    })?;
+    let (out, session) =
+        sending::play(endpoint, bag, (WireOptions::default(), Pace::Max), |out| {
+            listener.begin();
+            Timed::new(out, messages)
+        })?;
     listener.spent.set(out.spent()?.0);
     Ok(Box::new((out, session)))
 }

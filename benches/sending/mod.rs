@@ -1,6 +1,8 @@
 //! What sends to a subscriber as fast as it can, for benchmarks: the player, and a loop that has the payloads in
 //! memory.
 
+#![allow(dead_code, reason = "each benchmark uses a part of it")]
+
 use std::any::Any;
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +10,7 @@ use std::time::Duration;
 use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
 use bagplay::output::Output;
 use bagplay::player::{Options, Pace, Player, Source};
-use bagplay::wire::{Played, Session, SharedMemoryUse, WireEvent, WireOptions, WireOutput};
+use bagplay::wire::{Played, Session, WireEvent, WireOptions, WireOutput};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Publisher;
@@ -154,19 +156,18 @@ pub(crate) fn put(publisher: &Publisher<'_>, payload: ZBytes) -> zenoh::Result<(
     publisher.put(payload).attachment(&[0_u8; 33][..]).wait()
 }
 
-/// Plays all messages at unlimited rate as soon as a subscriber is there. `begin` is called before the first one, and
-/// may put an output around that of the session.
+/// Plays all messages as soon as a subscriber is there. `begin` is called before the first one, and may put an output
+/// around that of the session.
 pub(crate) fn play<O: Output + Send + 'static>(
     endpoint: &str,
     bag: &Bag,
-    shared_memory: SharedMemoryUse,
+    (wire, pace): (WireOptions, Pace),
     begin: impl FnOnce(WireOutput) -> O,
 ) -> Result<(O, Session), Failure> {
     let (tell, matched) = crossbeam_channel::bounded(1);
     let options = WireOptions {
         listen: vec![endpoint.to_owned()],
-        shared_memory,
-        ..WireOptions::default()
+        ..wire
     };
     let session = Session::open(&options, move |event| {
         if matches!(event, WireEvent::Matching { matched: true, .. }) {
@@ -186,7 +187,7 @@ pub(crate) fn play<O: Output + Send + 'static>(
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, unpaced.waker())
         .with_memory(session.chunk_memory()?);
     let options = Options {
-        pace: Pace::Max,
+        pace,
         ..Options::new(bag.range().ok_or("no messages")?)
     };
     let out = begin(out);

@@ -1,0 +1,169 @@
+//! The wires for ROS 2 nodes compared: throughput at unlimited rate, and lateness at 1,000 messages a second.
+//!
+//! `cargo bench --bench wires [-- SECONDS]`. One process, two zenoh sessions on loopback, the wires in turns. The
+//! subscriber has the key and the link of a node (`rmw_zenoh`) or of a bridge to DDS (`ros2dds`); what a bridge does with
+//! the messages is not measured. Lateness is from the instant at which a message was due to its arrival; the earliest
+//! arrival is zero.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+mod recording;
+mod report;
+mod sending;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bagplay::bag::Bag;
+use bagplay::player::{Options, Pace};
+use bagplay::wire::{Protocol, WireOptions};
+use report::{Figure, Report};
+use sending::{Failure, KEY, Recording, median};
+use zenoh::Wait;
+
+const TURNS: usize = 5;
+const HZ: u64 = 1_000;
+
+const RECORDINGS: [Recording; 3] = [
+    Recording::new("strings of 69 B", 400_000, 69, 1 << 20),
+    Recording::new("scans of 10 kB", 40_000, 10_000, 1 << 20),
+    Recording::new("images of 1 MB", 600, 1_000_000, 4 << 20),
+];
+
+/// The first one is what the others are compared with.
+const WIRES: [(&str, Protocol, &str); 2] = [
+    ("rmw_zenoh", Protocol::RmwZenoh, KEY),
+    ("ros2dds", Protocol::Ros2Dds, "chatter"),
+];
+
+fn main() -> Result<(), Failure> {
+    let seconds: u64 = std::env::args()
+        .skip(1)
+        .find_map(|arg| arg.parse().ok())
+        .unwrap_or(5);
+    let mut report = Report::begin("wires");
+    let dir = tempfile::tempdir()?;
+    println!(
+        "wires on loopback, median of {TURNS} turns: messages a second, and ratio to the first"
+    );
+    for recording in &RECORDINGS {
+        let bag = recording.open(&dir.path().join("unpaced.mcap"))?;
+        let mut rates = WIRES.map(|_| Vec::new());
+        for _ in 0..TURNS {
+            for (wire, rates) in WIRES.iter().zip(&mut rates) {
+                let arrivals = turn(&bag, recording.messages, Pace::Max, wire)?;
+                rates.push(rate(&arrivals));
+            }
+        }
+        let rates = rates.map(median);
+        for ((wire, ..), rate) in WIRES.iter().zip(rates) {
+            println!(
+                "{:<18} {wire:<10} {rate:>14.0} {:>6.2}",
+                recording.name,
+                rate / rates[0]
+            );
+            let figure = Figure::higher(recording.name, wire, rate, "msg/s");
+            report.add(compared(figure, wire, rates[0]));
+        }
+    }
+    lateness(&dir.path().join("paced.mcap"), seconds, &mut report)?;
+    Ok(report.write()?)
+}
+
+/// The first wire is the limit of the others.
+fn compared(figure: Figure, wire: &str, first: f64) -> Figure {
+    if wire == WIRES[0].0 {
+        figure
+    } else {
+        figure.against("limit: rmw_zenoh", first)
+    }
+}
+
+fn lateness(path: &Path, seconds: u64, report: &mut Report) -> Result<(), Failure> {
+    recording::write(path, seconds * HZ, HZ)?;
+    let bag = Bag::open(&[path])?;
+    let paced = Options::new(bag.range().ok_or("no messages")?).pace;
+    let mut late = WIRES.map(|_| Vec::new());
+    for _ in 0..TURNS {
+        for (wire, late) in WIRES.iter().zip(&mut late) {
+            late.extend(spans(&turn(&bag, seconds * HZ, paced, wire)?));
+        }
+    }
+    println!("lateness at {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
+    let at = |late: &[f64], permille: usize| late[late.len() * permille / 1000];
+    for late in &mut late {
+        late.sort_by(f64::total_cmp);
+    }
+    for (of, permille) in [("p50", 500), ("p99", 990)] {
+        let first = at(&late[0], permille);
+        for ((wire, ..), late) in WIRES.iter().zip(&late) {
+            let micros = at(late, permille);
+            println!("{of:<18} {wire:<10} {micros:>14.1} {:>6.2}", micros / first);
+            let figure = Figure::lower(&format!("lateness, {of}"), wire, micros, "µs");
+            report.add(compared(figure, wire, first));
+        }
+    }
+    Ok(())
+}
+
+/// Messages a second, from the first arrival to the last.
+#[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+fn rate(arrivals: &[Instant]) -> f64 {
+    let span = arrivals.last().zip(arrivals.first());
+    let span = span.map_or(Duration::ZERO, |(last, first)| last.duration_since(*first));
+    (arrivals.len() - 1) as f64 / span.as_secs_f64()
+}
+
+/// How much later each message arrived than the one that was the least late, in microseconds.
+#[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+fn spans(arrivals: &[Instant]) -> Vec<f64> {
+    let after_first = |(n, at): (usize, &Instant)| {
+        let due = n as f64 * 1e6 / HZ as f64;
+        at.duration_since(arrivals[0]).as_secs_f64() * 1e6 - due
+    };
+    let spans: Vec<f64> = arrivals.iter().enumerate().map(after_first).collect();
+    let earliest = spans.iter().copied().fold(f64::INFINITY, f64::min);
+    spans.iter().map(|span| span - earliest).collect()
+}
+
+/// When each message arrived; an error if one was lost.
+fn turn(
+    bag: &Bag,
+    messages: u64,
+    pace: Pace,
+    &(_, protocol, key): &(&str, Protocol, &'static str),
+) -> Result<Vec<Instant>, Failure> {
+    let endpoint = sending::free_endpoint()?;
+    let arrivals = Arc::new(Mutex::new(Vec::new()));
+    let (tell, done) = crossbeam_channel::bounded(1);
+    let subscribe = {
+        let (endpoint, arrivals) = (endpoint.clone(), Arc::clone(&arrivals));
+        std::thread::spawn(move || {
+            let session = sending::open("peer", "connect", &endpoint, false)?;
+            let arrived = move |_| {
+                #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+                let now = Instant::now();
+                if let Ok(mut arrivals) = arrivals.lock() {
+                    arrivals.push(now);
+                    if arrivals.len() as u64 == messages {
+                        let _ = tell.try_send(());
+                    }
+                }
+            };
+            let subscriber = session.declare_subscriber(key).callback(arrived).wait()?;
+            Ok::<_, Failure>((session, subscriber))
+        })
+    };
+    let wire = WireOptions {
+        protocol,
+        ..WireOptions::default()
+    };
+    let kept = sending::play(&endpoint, bag, (wire, pace), |out| out)?;
+    done.recv_timeout(Duration::from_secs(10))
+        .map_err(|_| "messages were lost")?;
+    drop(subscribe.join().map_err(|_| "the subscriber panicked")??);
+    drop(kept);
+    let arrivals = std::mem::take(&mut *arrivals.lock().map_err(|_| "a callback panicked")?);
+    Ok(arrivals)
+}
