@@ -111,6 +111,8 @@ pub enum Ros1Messages {
 pub struct WireOptions {
     /// For whom to publish.
     pub protocol: Protocol,
+    /// The namespace of the bridges to DDS, `/` or `/bot1`; only for [`Protocol::Ros2Dds`].
+    pub bridge_namespace: String,
     /// The ROS domain; `None`: from `ROS_DOMAIN_ID`, otherwise 0.
     pub domain_id: Option<u32>,
     /// The name of this node, with its namespace if it has one: `rosbag2_player`, `/robot1/player`.
@@ -154,6 +156,7 @@ impl Default for WireOptions {
     fn default() -> Self {
         Self {
             protocol: Protocol::default(),
+            bridge_namespace: "/".to_owned(),
             domain_id: None,
             node_name: "rosbag2_player".to_owned(),
             connect: Vec::new(),

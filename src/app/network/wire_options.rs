@@ -8,6 +8,7 @@ pub(super) fn options(args: &WireArgs) -> WireOptions {
     WireOptions {
         domain_id: args.domain_id,
         node_name: args.node_name.clone(),
+        bridge_namespace: args.bridge_namespace.clone(),
         connect: args.connect.clone(),
         listen: args.listen.clone(),
         config_file: args.zenoh_config.clone(),

@@ -18,6 +18,15 @@ pub struct WireArgs {
     /// The default is `rmw_zenoh`.
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     pub wire: Wire,
+    /// Namespace of the bridges to DDS, as in their configuration, such as /bot1
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        default_value = "/",
+        value_parser = parse_namespace,
+        hide_short_help = true
+    )]
+    pub bridge_namespace: String,
     /// ROS distribution of the subscribers; auto detects it
     #[arg(
         long,
@@ -68,4 +77,27 @@ pub struct WireArgs {
     /// Send to subscribers whatever type hash they expect
     #[arg(long, hide_short_help = true)]
     pub any_type_hash: bool,
+}
+
+impl WireArgs {
+    /// Why these flags are refused together.
+    pub(crate) fn refused(&self) -> Option<&'static str> {
+        let is_refused = self.bridge_namespace != "/" && self.wire != Wire::Ros2Dds;
+        is_refused.then_some("--bridge-namespace: only bridges to DDS have one (--wire ros2dds)")
+    }
+}
+
+/// `/`, or names of ROS each after a slash.
+fn parse_namespace(text: &str) -> Result<String, &'static str> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|it| it.is_ascii_alphanumeric() || it == '_')
+    };
+    match text.strip_prefix('/') {
+        Some("") => Ok(text.to_owned()),
+        Some(names) if names.split('/').all(is_name) => Ok(text.to_owned()),
+        _ => Err("a namespace begins with a slash and has letters, digits, `_` and `/`"),
+    }
 }

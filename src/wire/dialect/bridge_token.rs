@@ -15,9 +15,25 @@ const BRIDGE_NODE: &str = "zenoh_bridge_ros2dds";
 /// Written in tokens in place of a slash.
 const SLASH: &str = "§";
 
-/// The key of a topic or service: its name without the first slash.
-pub(crate) fn key(name: &str) -> String {
-    name.trim_matches('/').to_owned()
+/// The key of a topic or service behind bridges of a namespace: both names without the first slash.
+pub(crate) fn key(namespace: &str, name: &str) -> String {
+    let (namespace, name) = (namespace.trim_matches('/'), name.trim_matches('/'));
+    if namespace.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{namespace}/{name}")
+    }
+}
+
+/// The name of a topic or service by its key; `None` if it is in another namespace.
+fn name(namespace: &str, key: &str) -> Option<String> {
+    let namespace = namespace.trim_matches('/');
+    let name = if namespace.is_empty() {
+        key
+    } else {
+        key.strip_prefix(namespace)?.strip_prefix('/')?
+    };
+    Some(format!("/{name}"))
 }
 
 /// Whether a publisher has a token. A transient-local one has none: with a token, the bridge creates its DDS writer
@@ -27,8 +43,8 @@ pub(crate) fn announces(publisher: &Qos) -> bool {
     publisher.durability == Durability::Volatile
 }
 
-/// The text of a token. That of a node says only that its session is there.
-pub(crate) fn write(token: &Token) -> String {
+/// The text of a token for bridges of a namespace. That of a node says only that its session is there.
+pub(crate) fn write(namespace: &str, token: &Token) -> String {
     let zid = &token.zid;
     let Some(endpoint) = &token.endpoint else {
         return format!("@/{zid}/@ros2_lv");
@@ -40,9 +56,9 @@ pub(crate) fn write(token: &Token) -> String {
         EntityKind::Server => ("SS", false),
         EntityKind::Client => ("SC", false),
     };
-    let name = key(&endpoint.name).replace('/', SLASH);
+    let key = key(namespace, &endpoint.name).replace('/', SLASH);
     let type_name = ros_type(&endpoint.dds_type).replace('/', SLASH);
-    let mut text = format!("@/{zid}/@ros2_lv/{chunk}/{name}/{type_name}");
+    let mut text = format!("@/{zid}/@ros2_lv/{chunk}/{key}/{type_name}");
     if has_qos {
         text.push('/');
         write_qos(&mut text, &endpoint.qos, &endpoint.hash);
@@ -67,10 +83,10 @@ fn write_qos(token: &mut String, qos: &Qos, hash: &str) {
     }
 }
 
-/// Reads a token; `None` if it announces neither a topic nor a service.
-pub(crate) fn read(token: &str) -> Option<Token> {
+/// Reads a token; `None` if it announces neither a topic nor a service of this namespace.
+pub(crate) fn read(namespace: &str, token: &str) -> Option<Token> {
     let chunks: Vec<&str> = token.split('/').collect();
-    let ["@", zid, "@ros2_lv", kind, name, type_name, qos @ ..] = &chunks[..] else {
+    let ["@", zid, "@ros2_lv", kind, key, type_name, qos @ ..] = &chunks[..] else {
         return None;
     };
     let kind = match *kind {
@@ -86,7 +102,7 @@ pub(crate) fn read(token: &str) -> Option<Token> {
         _ => return None,
     };
     let endpoint = Endpoint {
-        name: format!("/{}", name.replace(SLASH, "/")),
+        name: name(namespace, &key.replace(SLASH, "/"))?,
         dds_type: dds_type(&type_name.replace(SLASH, "/"))?,
         hash: hash.unwrap_or(ANY_HASH).to_owned(),
         qos,
@@ -156,7 +172,7 @@ mod tests {
             hash: hash.to_owned(),
             qos,
         };
-        write(&of_bridge("ae", kind, endpoint))
+        write("/", &of_bridge("ae", kind, endpoint))
     }
 
     /// Tokens that a running bridge took.
@@ -213,7 +229,11 @@ mod tests {
 
     #[test]
     fn tokens_of_bridges_are_read() {
-        let token = read("@/b1/@ros2_lv/MS/a§chatter/std_msgs§msg§String/:1::0,10").unwrap();
+        let token = read(
+            "/",
+            "@/b1/@ros2_lv/MS/a§chatter/std_msgs§msg§String/:1::0,10",
+        )
+        .unwrap();
         assert_eq!(token.kind, EntityKind::Subscription);
         assert_eq!(
             (token.zid.as_str(), token.node_path()),
@@ -231,13 +251,16 @@ mod tests {
         let hashed = format!(
             "@/b/@ros2_lv/MP/clock/rosgraph_msgs§msg§Clock/:0:0:0,1:typehash={CLOCK_HASH};"
         );
-        assert_eq!(read(&hashed).unwrap().endpoint.unwrap().hash, CLOCK_HASH);
-        let unset = read("@/b/@ros2_lv/MS/x/p§msg§T/:::")
+        assert_eq!(
+            read("/", &hashed).unwrap().endpoint.unwrap().hash,
+            CLOCK_HASH
+        );
+        let unset = read("/", "@/b/@ros2_lv/MS/x/p§msg§T/:::")
             .unwrap()
             .endpoint
             .unwrap();
         assert_eq!(unset.qos.reliability, Reliability::BestEffort);
-        let service = read("@/b/@ros2_lv/SC/p§pause/rosbag2_interfaces§srv§Pause").unwrap();
+        let service = read("/", "@/b/@ros2_lv/SC/p§pause/rosbag2_interfaces§srv§Pause").unwrap();
         assert_eq!(service.endpoint.unwrap().name, "/p/pause");
         assert_eq!(session_of(&hashed), Some("b"));
     }
@@ -256,7 +279,26 @@ mod tests {
             "@/b/@ros2_lv/SS/x/p§srv§T/:1:0:0,1",
             "@ros2_lv/0/ae/0/0/NN/%/%/n",
         ] {
-            assert_eq!(read(token), None, "{token}");
+            assert_eq!(read("/", token), None, "{token}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_is_in_front_of_each_name() {
+        let token = read(
+            "/bot1",
+            "@/b/@ros2_lv/MS/bot1§tf/tf2_msgs§msg§TFMessage/:1::0,9",
+        )
+        .unwrap();
+        assert_eq!(token.endpoint.as_ref().unwrap().name, "/tf");
+        assert_eq!(
+            write("/bot1", &token),
+            "@/b/@ros2_lv/MS/bot1§tf/tf2_msgs§msg§TFMessage/:1:0:0,9"
+        );
+        assert_eq!(key("/bot1", "/a/b"), "bot1/a/b");
+        for other in ["tf", "bot12§tf", "bot2§tf", "bot1"] {
+            let token = format!("@/b/@ros2_lv/MS/{other}/tf2_msgs§msg§TFMessage/:1::0,9");
+            assert_eq!(read("bot1", &token), None, "{other}");
         }
     }
 }

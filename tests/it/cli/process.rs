@@ -40,7 +40,7 @@ fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn usage_errors_end_with_2_and_name_the_mistake() {
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["--rate", "0"], "rate 0 is not between 0.001 and 1000"),
         (&["--rate", "fast"], "rate `fast` is not a number between"),
         (
@@ -58,6 +58,14 @@ fn usage_errors_end_with_2_and_name_the_mistake() {
         (&["--remap", "/imu"], "is not A:=B"),
         (&["--read-ahead", "much"], "`much` is not a size"),
         (&["--no-such-flag"], "unexpected argument"),
+        (
+            &["--bridge-namespace", "/bot1"],
+            "only bridges to DDS have one (--wire ros2dds)",
+        ),
+        (
+            &["--bridge-namespace", "bot1"],
+            "a namespace begins with a slash",
+        ),
         (
             &["--playback-until-sec", "nan"],
             "`nan` is not a span of time",

@@ -76,6 +76,28 @@ fn volatile_topics_are_announced_and_latched_ones_are_not() {
 }
 
 #[test]
+fn the_namespace_of_bridges_is_in_front_of_keys_and_tokens() {
+    let (session, events, endpoint) = router(|options| {
+        for_bridges(options);
+        options.bridge_namespace = "/bot1".to_owned();
+    });
+    let topics = [played(0, "/a/chatter", None)];
+    let (mut output, _) = session.advertise(&topics, None).unwrap();
+    let bridge = peer(&endpoint);
+    until(
+        "the token",
+        || matches!(&tokens(&bridge)[..], [token] if token.contains("/MP/bot1§a§chatter/")),
+    );
+    let (_subscriber, samples) = subscribe(&bridge, "bot1/a/chatter");
+    let _other = announce(&bridge, "MS/a§chatter/std_msgs§msg§String/:1::0,10");
+    let _reader = announce(&bridge, "MS/bot1§a§chatter/std_msgs§msg§String/:1::0,10");
+    events.wait_for_subscriber();
+    assert_eq!(session.graph().reached("/a/chatter"), 1);
+    output.message(&message(0, payload(7, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 7);
+}
+
+#[test]
 fn a_late_bridge_gets_the_latched_messages() {
     let (session, _, endpoint) = router(for_bridges);
     let topics = [played(1, "/map", Some(latched()))];

@@ -331,6 +331,7 @@ pub const FLAG_KEYS: &[Key] = &[
 pub const NOT_KEYS: &[&str] = &[
     "ascii",
     "begin-at",
+    "bridge-namespace",
     "color",
     "disable-keyboard-controls",
     "disable-loan-message",

@@ -85,13 +85,15 @@ impl Node {
         let notation = match options.protocol {
             // A session with plain keys is no node, but it sees the nodes of its domain.
             Protocol::RmwZenoh | Protocol::PlainKeys => Notation::RmwZenoh { domain },
-            Protocol::Ros2Dds => Notation::Ros2Dds,
+            Protocol::Ros2Dds => Notation::Ros2Dds {
+                namespace: options.bridge_namespace.as_str().into(),
+            },
         };
-        let graph = Graph::new(notation, token.zid.clone(), token.node_path());
+        let graph = Graph::new(notation.clone(), token.zid.clone(), token.node_path());
         let changes = Changes::default();
-        let tokens = watch_tokens(zenoh, Via::Main, notation, &graph, events, &changes)?;
+        let tokens = watch_tokens(zenoh, Via::Main, &notation, &graph, events, &changes)?;
         Ok(Self {
-            endpoints: Endpoints::of(&token, notation),
+            endpoints: Endpoints::of(&token, notation.clone()),
             notation,
             token,
             graph,
@@ -118,7 +120,7 @@ impl Node {
             let tokens = watch_tokens(
                 blocking_puts,
                 Via::BlockingPuts,
-                self.notation,
+                &self.notation,
                 &self.graph,
                 &self.events,
                 &self.changes,
@@ -130,7 +132,7 @@ impl Node {
 
     /// Waits for the nodes that are there already, `patience` at most.
     pub(crate) fn settle(&self, patience: Duration) {
-        settle(&self.zenoh, self.notation, patience);
+        settle(&self.zenoh, &self.notation, patience);
     }
 
     /// Puts this node on the ROS graph, unless it is there already.

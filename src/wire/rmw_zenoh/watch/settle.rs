@@ -32,7 +32,7 @@ const LONGEST_ID: usize = 32;
 /// Waits until this session has links to the peers that its routers list, and until their tokens have arrived, because
 /// decisions made directly afterwards (Humble or not, whether to wait for a route) need them. Ends as soon as all have
 /// answered, after `patience` at most.
-pub(crate) fn settle(session: &zenoh::Session, notation: Notation, patience: Duration) {
+pub(crate) fn settle(session: &zenoh::Session, notation: &Notation, patience: Duration) {
     let began = steady();
     let left = || patience.saturating_sub(steady().duration_since(began));
     wait_for_peers(session, left);
@@ -71,18 +71,19 @@ enum Outcome {
     NobodyAsked,
 }
 
-fn ask(session: &zenoh::Session, notation: Notation, patience: Duration) -> Outcome {
+fn ask(session: &zenoh::Session, notation: &Notation, patience: Duration) -> Outcome {
     let (open, answers) = Answers::pending();
     let is_answered = Arc::new(AtomicBool::new(false));
     let answered = Arc::clone(&is_answered);
     let own = session.zid().to_string();
+    let of = notation.clone();
     let get = session
         .liveliness()
         .get(notation.all_tokens())
         .timeout(patience)
         .callback(move |reply| {
             open.hold();
-            let is_of_other = |key: &str| notation.session_of(key) != Some(own.as_str());
+            let is_of_other = |key: &str| of.session_of(key) != Some(own.as_str());
             if reply
                 .result()
                 .is_ok_and(|sample| is_of_other(sample.key_expr().as_str()))

@@ -47,7 +47,7 @@ impl fmt::Debug for Changes {
 pub(crate) fn watch_tokens(
     session: &zenoh::Session,
     via: Via,
-    notation: Notation,
+    notation: &Notation,
     graph: &Graph,
     events: &Events,
     told: &Changes,
