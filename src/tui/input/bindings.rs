@@ -254,7 +254,7 @@ pub const BINDINGS: &[Group] = &[
         row("tenth-7", Action::Tenth(7), "7", None, "to 70 %"),
         row("tenth-8", Action::Tenth(8), "8", None, "to 80 %"),
         row("tenth-9", Action::Tenth(9), "9", None, "to 90 %"),
-        row("next-hole", Action::Hole(1), "tab h", None, "to the next hole or damage, of this topic or any").in_attach(HOLES),
+        row("next-hole", Action::Hole(1), "tab h", None, "to this topic's next hole or damage, else any's").in_attach(HOLES),
         row("previous-hole", Action::Hole(-1), "shift+tab H", None, "to the previous hole or damage").in_attach(HOLES),
         row("next-alert", Action::Alert(1), "a", None, "to the next warning or error that a node reported").in_attach(ALERTS),
         row("previous-alert", Action::Alert(-1), "A", None, "to the previous one").in_attach(ALERTS),

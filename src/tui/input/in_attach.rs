@@ -18,8 +18,9 @@ pub(super) const GAPS: InAttach =
     InAttach::Refused("the skipping of gaps can be changed only in the player's own transport bar");
 pub(super) const POSITION: InAttach =
     InAttach::Refused("the position is remembered only by the player's own transport bar");
-pub(super) const HOLES: InAttach =
-    InAttach::Refused("holes and damage are shown only in the player's own transport bar");
+pub(super) const HOLES: InAttach = InAttach::Refused(
+    "holes and damage are shown only in the player's own transport bar, and by play info --check",
+);
 pub(super) const ALERTS: InAttach =
     InAttach::Refused("warnings and errors are shown only in the player's own transport bar");
 pub(super) const CUT: InAttach =

@@ -13,6 +13,7 @@ use crate::tui::input::bindings::Action;
 use crate::tui::model::layout::Detail;
 use crate::tui::model::parts::TopicRow;
 use crate::tui::model::timeline::ab_loop::AbLoop;
+use crate::tui::model::timeline::in_words::up_to_messages;
 use crate::tui::model::{Model, time_format};
 
 /// A part of the header. Of parts that do not fit, those with the highest rank are left out; important parts are
@@ -241,6 +242,11 @@ fn clock_parts(model: &Model) -> Vec<Part> {
         let late = words::late_style(theme, status.late, sent);
         parts.extend(count(7, status.late, "late", late));
         parts.extend(count(3, model.damaged_places(), "damaged", theme.damage));
+        let lost = model.lost_messages();
+        parts.extend(lost.map(|lost| {
+            let text = format!("{} lost", up_to_messages(lost));
+            Part::new(6, text, theme.damage)
+        }));
     }
     parts
 }

@@ -7,6 +7,7 @@ use ratatui::text::Span;
 
 use super::table::topic_lane;
 use super::words;
+use crate::bag::DamagedPart;
 use crate::find::Severity;
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
@@ -14,6 +15,7 @@ use crate::tui::model::found::FoundMessage;
 use crate::tui::model::layout::Layout;
 use crate::tui::model::parts::Hover;
 use crate::tui::model::timeline::ab_loop::AbLoop;
+use crate::tui::model::timeline::in_words::DamageDetail;
 
 /// The most things that are named at one place.
 const MOST: usize = 3;
@@ -25,11 +27,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
         return;
     }
     let room = place.width.saturating_sub(2);
-    let text = words::fit(
-        &text(model, hover),
-        room.into(),
-        model.appearance.glyphs.dots,
-    );
+    let text = text(model, hover, room.into());
     let width = u16::try_from(Span::raw(&text).width()).unwrap_or(u16::MAX);
     let last = place.right().saturating_sub(width + 1);
     let left = hover
@@ -54,37 +52,51 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     }
 }
 
-/// `14:32:19.184 CEST  +00:12.184  mark: pedestrian`
-fn text(model: &Model, hover: Hover) -> String {
+/// A thing that is named.
+enum Named<'a> {
+    Words(String),
+    Damage(&'a DamagedPart),
+}
+
+/// `14:32:19.184 CEST  +00:12.184  mark: pedestrian`, in so many columns. Of damage less is said if there is not enough
+/// room for all of it.
+fn text(model: &Model, hover: Hover, room: usize) -> String {
     let time = hover.axis.time(hover.column);
     let format = model.appearance.time_format;
     let shown = time.saturating_add(model.facts.clock_shift);
     let shown = format.show(shown, &model.facts.zone);
-    let mut text = format!("{shown}  {}", model.elapsed(time));
-    let there = there(model, hover);
-    for (at, what) in there.iter().take(MOST).enumerate() {
-        text += if at == 0 {
-            "  "
-        } else {
-            model.appearance.glyphs.separator
-        };
-        text += what;
-    }
-    match there.len().checked_sub(MOST) {
-        Some(more @ 1..) => text + &format!(" +{more}"),
-        _ => text,
-    }
+    let start = format!("{shown}  {}", model.elapsed(time));
+    let all = there(model, hover);
+    let with = |detail| {
+        let words = all.iter().take(MOST).map(|it| match it {
+            Named::Words(words) => words.clone(),
+            Named::Damage(part) => model.damage_in_words(part, detail),
+        });
+        let words: Vec<String> = words.collect();
+        let gap = if words.is_empty() { "" } else { "  " };
+        let words = words.join(model.appearance.glyphs.separator);
+        match all.len().checked_sub(MOST) {
+            Some(more @ 1..) => format!("{start}{gap}{words} +{more}"),
+            _ => format!("{start}{gap}{words}"),
+        }
+    };
+    let mut texts = DamageDetail::lessening().map(with);
+    let fits = |text: &String| Span::raw(text).width() <= room;
+    let text = texts
+        .find(fits)
+        .unwrap_or_else(|| with(DamageDetail::LEAST));
+    words::fit(&text, room, model.appearance.glyphs.dots)
 }
 
 /// What is drawn in this column: marks, A and B, damage, alerts, hits, holes.
-fn there(model: &Model, hover: Hover) -> Vec<String> {
+fn there(model: &Model, hover: Hover) -> Vec<Named<'_>> {
     let Hover { axis, column, .. } = hover;
     let is_here = |time: Time<Ros>| axis.column(time) == Some(column);
     let marks = model.marks.iter().filter(|mark| is_here(mark.time));
-    let mut all: Vec<String> = marks
+    let mut all: Vec<Named<'_>> = marks
         .map(|mark| match mark.name.as_str() {
-            "" => "mark".to_owned(),
-            name => format!("mark: {name}"),
+            "" => Named::Words("mark".to_owned()),
+            name => Named::Words(format!("mark: {name}")),
         })
         .collect();
     let ends = match model.shown_ab_loop() {
@@ -96,35 +108,30 @@ fn there(model: &Model, hover: Hover) -> Vec<String> {
         .into_iter()
         .flatten()
         .filter(|(time, _)| is_here(*time));
-    all.extend(ends.map(|(_, name)| name.to_owned()));
-    all.extend(damage(model, hover));
+    all.extend(ends.map(|(_, name)| Named::Words(name.to_owned())));
+    all.extend(damage(model, hover).map(Named::Damage));
     let found = |it: &&FoundMessage| is_here(it.time);
     let mut alerts: Vec<_> = model.alerts.messages.iter().filter(found).collect();
     alerts.sort_by_key(|it| it.severity != Some(Severity::Error));
     let hits = model.hits.messages.iter().filter(found);
-    all.extend(
-        alerts
-            .into_iter()
-            .chain(hits)
-            .map(|it| found_in_words(model, it)),
-    );
-    all.extend(hole(model, hover));
+    let found = alerts.into_iter().chain(hits);
+    all.extend(found.map(|it| Named::Words(found_in_words(model, it))));
+    all.extend(hole(model, hover).map(Named::Words));
     all
 }
 
 /// The damage that is drawn in this column: on the lane of a topic that of the topic.
-fn damage(model: &Model, hover: Hover) -> impl Iterator<Item = String> {
+fn damage(model: &Model, hover: Hover) -> impl Iterator<Item = &DamagedPart> {
     let Hover {
         axis,
         column,
         topic,
     } = hover;
     let parts = model.damaged.touching(axis.range, topic);
-    let parts = parts.filter(move |part| {
+    parts.filter(move |part| {
         let shown = part.range.intersection(axis.range);
         shown.is_some_and(|part| topic_lane::damaged_columns(part, axis).contains(&column))
-    });
-    parts.map(move |part| model.damage_in_words(part))
+    })
 }
 
 /// The hole that is drawn in this column: of the recording, or else of the topic whose lane this is, on the bar of the

@@ -162,8 +162,8 @@ fn leaves_room_for_event(model: &Model) -> bool {
     matches!(model.layer.shown(), Layer::Topic(..)) && model.layout().log.height > 0
 }
 
-/// Everything but the footer, and the newest event below a card. If there is room, the times and the bar stay visible
-/// beside a message or the event log.
+/// Everything but the footer, and the whole newest event below a card. If there is room, the times and the bar stay
+/// visible beside a message or the event log.
 fn overlay_area_within(model: &Model, area: Rect) -> Rect {
     /// The height that is enough for the overlay.
     const ROOM: u16 = 12;
@@ -172,8 +172,13 @@ fn overlay_area_within(model: &Model, area: Rect) -> Rect {
         Layer::Prompt(prompt) => footer::error_above(model, prompt, layout.footer).len(),
         _ => 0,
     };
-    let above_footer = above_footer.max(usize::from(leaves_room_for_event(model)));
-    let below = layout.footer.height + u16::try_from(above_footer).unwrap_or(u16::MAX);
+    let above_footer = u16::try_from(above_footer).unwrap_or(u16::MAX);
+    let of_event = if leaves_room_for_event(model) {
+        log::newest_rows(model, layout.log)
+    } else {
+        0
+    };
+    let below = layout.footer.height + above_footer.max(of_event);
     let bottom = area.bottom().saturating_sub(below);
     let top = match model.layer.shown() {
         Layer::Topic(..) | Layer::Log(_) => layout.bar.bottom(),

@@ -45,7 +45,8 @@ fn what_is_lost_by_damage_is_on_the_bar_once_reading_ahead_has_met_it() {
     let is_lane = |row: &&String| row.contains("/imu") && row.contains('╳');
     session.wait_for("damage", |frame| {
         let is_on_bar = frame.has("PAUSED") && frame.row("├").contains('╳');
-        is_on_bar && frame.rows.iter().any(|row| is_lane(&row)) && frame.has("1 damaged")
+        let is_counted = frame.has("1 damaged  up to ") && frame.has(" messages lost");
+        is_on_bar && frame.rows.iter().any(|row| is_lane(&row)) && is_counted
     });
     session.keys("q");
     session.wait_end();

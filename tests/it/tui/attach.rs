@@ -79,6 +79,31 @@ fn the_help_has_what_keys_do_and_no_key_that_is_refused() {
 }
 
 #[test]
+fn the_help_has_no_symbol_that_does_not_occur() {
+    let (own, attached) = (help(&mut playing()), help(&mut attached()));
+    for (meaning, occurs) in [
+        ("hole: no messages for longer than usual", false),
+        ("damage: messages that cannot be read", false),
+        ("a long time without messages, left out", false),
+        ("message found", false),
+        ("warning, error that a node reported", false),
+        ("the topic has a hole, damage at the playhead", false),
+        ("a subscriber of the topic is waited for", false),
+        ("A and B of the loop", true),
+        ("read ahead; not played", true),
+        (" mark", true),
+        ("12 messages were late, 3 could not be sent", true),
+    ] {
+        let has = |help: &str| {
+            let mut lines = help.lines().map(|line| line.trim_end_matches([' ', '│']));
+            lines.any(|line| line.ends_with(meaning))
+        };
+        assert!(has(&own), "{meaning}\n{own}");
+        assert_eq!(has(&attached), occurs, "{meaning}\n{attached}");
+    }
+}
+
+#[test]
 fn messages_are_not_searched_for_and_the_command_line_is_copied() {
     let mut model = attached();
     press(&mut model, "enter /");

@@ -1,6 +1,7 @@
 //! The transport bar without a terminal.
 
 pub(crate) mod attach;
+pub(crate) mod damage;
 pub(crate) mod demo_model;
 pub(crate) mod lookup;
 pub(crate) mod pointing;

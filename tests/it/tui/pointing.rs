@@ -74,7 +74,7 @@ fn the_mouse_tells_what_damage_and_holes_are() {
     let mut model = paused();
     model.handle(Event::Damaged(damaged()), stamp(0));
     let first_topic = BAR + 3;
-    let chunk = Some("damage +00:34.000 to +00:36.000: drive_0.");
+    let chunk = Some("damage +00:34.000 to +00:36.000: 2 topics");
     let camera = Some("hole of /camera/front/image_raw from +00:40.");
     for (column, row, said) in [
         (45, BAR, chunk),

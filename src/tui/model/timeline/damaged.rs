@@ -48,8 +48,8 @@ impl DamagedParts {
         topic: Option<TopicId>,
     ) -> impl Iterator<Item = &DamagedPart> {
         let parts = self.list.iter();
-        let parts = parts.filter(move |part| topic.is_none_or(|topic| part.concerns(topic)));
-        parts.filter(move |part| part.range.intersection(shown).is_some())
+        let parts = parts.filter(move |part| part.range.intersection(shown).is_some());
+        parts.filter(move |part| topic.is_none_or(|topic| part.concerns(topic)))
     }
 
     /// The times of these within `shown`.

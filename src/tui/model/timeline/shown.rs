@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::axis::Axis;
 use super::folds::Folds;
-use crate::bag::TopicId;
+use crate::bag::{DamageExtent, DamagedPart, TopicId};
 use crate::time::TimeRange;
 use crate::tui::model::Model;
 
@@ -54,6 +54,30 @@ impl Model {
     pub(in crate::tui) fn damaged_places(&self) -> u64 {
         let of_player = self.status.map_or(0, |status| status.damaged);
         of_player.max(self.damaged.places())
+    }
+
+    /// The most messages that are lost because of damage, if that is known of all damaged places.
+    pub(in crate::tui) fn lost_messages(&self) -> Option<u64> {
+        let parts = self.damaged.all();
+        // A place without a part loses nothing, or nothing tells how much.
+        let is_complete = self.damaged_places() <= parts.len() as u64;
+        let lost: Option<u64> = parts.iter().map(|part| part.messages).sum();
+        lost.filter(|lost| is_complete && *lost > 0)
+    }
+
+    /// Whether the playhead is where messages of a topic are lost, or may be. At the last message before damage, and at
+    /// the first one after it, it is not.
+    pub(in crate::tui) fn is_in_damage(&self, id: TopicId) -> bool {
+        let here = self.playhead();
+        let is_within = |part: &DamagedPart| match part.extent {
+            DamageExtent::Chunk => true,
+            DamageExtent::Between => part.range.start() < here && here < part.range.stop(),
+            DamageExtent::OpenEnd => false,
+        };
+        let mut parts = self
+            .damaged
+            .touching(TimeRange::between(here, here), Some(id));
+        parts.any(is_within)
     }
 
     /// Whether the playhead is in a hole of a topic.

@@ -10,6 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::log::{LogLine, Severity};
 use crate::tui::model::parts::{CutRequest, Effect};
+use crate::tui::model::timeline::in_words::up_to_messages;
 
 impl Model {
     /// Asks for the name of the file, with a proposal.
@@ -49,8 +50,8 @@ impl Model {
         let s = if places == 1 { "" } else { "s" };
         let messages: Option<u64> = parts.iter().map(|part| part.messages).sum();
         let lost = match messages {
-            Some(1) => "up to 1 message is lost".to_owned(),
-            Some(messages) => format!("up to {messages} messages are lost"),
+            Some(messages @ 1) => format!("{} is lost", up_to_messages(messages)),
+            Some(messages) => format!("{} are lost", up_to_messages(messages)),
             None => "messages are lost".to_owned(),
         };
         self.log.push(LogLine {

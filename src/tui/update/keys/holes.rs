@@ -7,6 +7,7 @@ use crate::bag::{DamagedPart, Hole, Silent, TopicId};
 use crate::time::{Ros, Time};
 use crate::tui::model::Model;
 use crate::tui::model::timeline::holes::Holes;
+use crate::tui::model::timeline::in_words::DamageDetail;
 use crate::untrusted::Foreign;
 
 /// What the keys go to.
@@ -100,7 +101,10 @@ impl Model {
             }
             Gap::Damage(part) => {
                 let detail = Foreign::text(&part.damage.detail);
-                format!("{}: {detail}", self.damage_in_words(part))
+                format!(
+                    "{}: {detail}",
+                    self.damage_in_words(part, DamageDetail::FULL)
+                )
             }
         }
     }

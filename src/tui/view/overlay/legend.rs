@@ -17,9 +17,19 @@ pub struct Symbol {
     parts: &'static [Part],
     /// What they mean, in their order.
     pub meaning: &'static str,
+    /// Whether they occur in `play attach`, too.
+    is_in_attach: bool,
 }
 
 impl Symbol {
+    /// They need the recording, or what only the player's own process knows.
+    const fn not_in_attach(self) -> Self {
+        Self {
+            is_in_attach: false,
+            ..self
+        }
+    }
+
     /// The symbols in a set of glyphs, separated by blanks.
     pub fn text(&self, glyphs: &Glyphs) -> String {
         let parts: Vec<&str> = self.parts.iter().map(|(text, _)| text(glyphs)).collect();
@@ -38,7 +48,11 @@ impl Symbol {
 }
 
 const fn symbol(parts: &'static [Part], meaning: &'static str) -> Symbol {
-    Symbol { parts, meaning }
+    Symbol {
+        parts,
+        meaning,
+        is_in_attach: true,
+    }
 }
 
 /// The symbols, in groups with a title.
@@ -49,21 +63,23 @@ pub const SYMBOLS: &[(&str, &[Symbol])] = &[
             "few, usual, many messages at this time"),
         symbol(&[(|it| it.levels[5], |it| it.low_density), (|it| it.levels[5], |it| it.usual_density), (|it| it.levels[5], |it| it.high_density)],
             "under half, about, over 1.5 times the usual"),
-        symbol(&[(|it| it.hole, |it| it.hole)], "hole: no messages for longer than usual"),
-        symbol(&[(|it| it.damaged, |it| it.damage)], "damage: messages that cannot be read"),
-        symbol(&[(|it| it.fold, |it| it.hole)], "a long time without messages, left out"),
+        symbol(&[(|it| it.hole, |it| it.hole)], "hole: no messages for longer than usual").not_in_attach(),
+        symbol(&[(|it| it.damaged, |it| it.damage)], "damage: messages that cannot be read").not_in_attach(),
+        symbol(&[(|it| it.fold, |it| it.hole)], "a long time without messages, left out").not_in_attach(),
         symbol(&[(|it| it.playhead, |it| it.accent), (|it| it.head, |it| it.accent)], "playhead, on the bar and on a lane"),
         symbol(&[(|it| it.read_ahead, |it| it.read_ahead), (|it| it.outside, |it| it.dim)], "read ahead; not played"),
         symbol(&[(|it| it.loop_start, |it| it.ab_loop), (|it| it.loop_end, |it| it.ab_loop)], "A and B of the loop"),
-        symbol(&[(|it| it.mark, |it| it.mark), (|it| it.hit, |it| it.mark)], "mark; message found"),
-        symbol(&[(|it| it.warning, |it| it.warning), (|it| it.error, |it| it.error)], "warning, error that a node reported"),
+        symbol(&[(|it| it.mark, |it| it.mark)], "mark"),
+        symbol(&[(|it| it.hit, |it| it.mark)], "message found").not_in_attach(),
+        symbol(&[(|it| it.warning, |it| it.warning), (|it| it.error, |it| it.error)], "warning, error that a node reported").not_in_attach(),
     ]),
     ("Symbols in the table", &[
         symbol(&[(|it| it.active, |it| it.playing), (|it| it.idle, |it| it.dim)], "messages sent just now, also by a step; none"),
-        symbol(&[(|it| it.hole, |it| it.hole)], "the playhead is in a hole of the topic"),
+        symbol(&[(|it| it.hole, |it| it.hole), (|it| it.damaged, |it| it.damage)], "the topic has a hole, damage at the playhead").not_in_attach(),
         symbol(&[(|it| it.muted, |it| it.dim), (|it| it.left_out, |it| it.dim)], "muted; not played"),
-        symbol(&[(|it| it.waiting, |it| it.warning)], "a subscriber of the topic is waited for"),
+        symbol(&[(|it| it.waiting, |it| it.warning)], "a subscriber of the topic is waited for").not_in_attach(),
         symbol(&[(|_| "~9.5", |_| Style::new())], "mean over the recording: no steady rate"),
+        symbol(&[(|_| "5+2", |_| Style::new())], "5 messages sent, 2 latched ones sent again"),
         symbol(&[(|_| "12+3!", |it| it.warning)], "12 messages were late, 3 could not be sent"),
     ]),
 ];
@@ -84,9 +100,10 @@ pub(super) fn groups(model: &Model, width: usize) -> Vec<Vec<Line<'static>>> {
     };
     let group = |(title, symbols): &(&'static str, &[Symbol])| {
         let title = Line::from(Span::styled(format!(" {title}"), theme.title));
-        let shown = symbols
-            .iter()
-            .filter(|symbol| !symbol.is_unreadable(glyphs, theme));
+        let shown = symbols.iter().filter(|symbol| {
+            let occurs = symbol.is_in_attach || !model.facts.is_elsewhere;
+            occurs && !symbol.is_unreadable(glyphs, theme)
+        });
         std::iter::once(title).chain(shown.map(line)).collect()
     };
     SYMBOLS.iter().map(group).collect()

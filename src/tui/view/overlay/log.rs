@@ -28,36 +28,60 @@ pub(in crate::tui::view) fn draw(model: &Model, layout: &Layout, out: &mut Buffe
         .collect();
     let free = free_rows(model, layout) + usize::from(place.height) - newest.len();
     let mut bottom = place.bottom();
-    for ((entry, parts), rows) in newest.iter().zip(&lines).zip(rooms(&newest, &lines, free)) {
-        let top = bottom.saturating_sub(u16::try_from(rows).unwrap_or(u16::MAX));
-        if rows == 1 {
-            words::draw_line(
-                model,
-                &shown(model, entry),
-                (place.x, top),
-                place.width,
-                out,
-            );
-        } else {
-            for (row, part) in (top..bottom).zip(parts) {
-                out.set_line(place.x, row, part, place.width);
-            }
-            if rows < parts.len() {
-                let dots = Line::styled(model.appearance.glyphs.dots, model.appearance.theme.dim);
-                let width = u16::try_from(dots.width()).unwrap_or(0).min(place.width);
-                out.set_line(place.right() - width, bottom - 1, &dots, width);
-            }
-        }
+    for (entry, rows) in newest.iter().zip(rooms(&newest, &lines, free)) {
+        let rows = u16::try_from(rows).unwrap_or(u16::MAX);
+        let top = bottom.saturating_sub(rows);
+        let place = Rect {
+            y: top,
+            height: bottom - top,
+            ..place
+        };
+        draw_entry(model, entry, place, out);
         bottom = top;
     }
 }
 
-/// The newest line alone, in the last row of the log.
+/// How many rows the newest line takes: at most those of the log.
+pub(in crate::tui::view) fn newest_rows(model: &Model, log: Rect) -> u16 {
+    let newest = model.log.newest().next();
+    let rows = newest.map_or(1, |entry| {
+        wrapped(&shown(model, entry), INDENT, log.width.into()).len()
+    });
+    u16::try_from(rows).unwrap_or(u16::MAX).min(log.height)
+}
+
+/// The newest line alone, in the last rows of the log.
 pub(in crate::tui::view) fn draw_newest(model: &Model, log: Rect, out: &mut Buffer) {
-    let row = log.rows().next_back().unwrap_or_default();
-    Clear.render(row, out);
+    let rows = newest_rows(model, log);
+    let place = Rect {
+        y: log.bottom().saturating_sub(rows),
+        height: rows,
+        ..log
+    };
+    Clear.render(place, out);
     if let Some(entry) = model.log.newest().next() {
-        words::draw_line(model, &shown(model, entry), (row.x, row.y), row.width, out);
+        draw_entry(model, entry, place, out);
+    }
+}
+
+/// A line in the rows of `place`; one that is cut ends with a sign of continuation.
+fn draw_entry(model: &Model, entry: &LogEntry, place: Rect, out: &mut Buffer) {
+    if place.is_empty() {
+        return;
+    }
+    let line = shown(model, entry);
+    if place.height == 1 {
+        return words::draw_line(model, &line, (place.x, place.y), place.width, out);
+    }
+    let parts = wrapped(&line, INDENT, place.width.into());
+    for (row, part) in place.rows().zip(&parts) {
+        out.set_line(row.x, row.y, part, row.width);
+    }
+    if usize::from(place.height) < parts.len() {
+        let dots = Line::styled(model.appearance.glyphs.dots, model.appearance.theme.dim);
+        let width = u16::try_from(dots.width()).unwrap_or(0).min(place.width);
+        let at = (place.right() - width, place.bottom() - 1);
+        out.set_line(at.0, at.1, &dots, width);
     }
 }
 

@@ -125,6 +125,8 @@ fn draw_row(
         (glyphs.waiting, theme.warning)
     } else if row.is_muted {
         (glyphs.muted, theme.dim)
+    } else if model.is_in_damage(row.id) {
+        (glyphs.damaged, theme.damage)
     } else if model.is_in_hole(row.id) {
         (glyphs.hole, theme.hole)
     } else if is_active {
@@ -218,7 +220,7 @@ fn value(
         Column::Sent => {
             let total = topic.and_then(|topic| topic.message_count);
             let total = total.map_or_else(|| "?".to_owned(), |total| words::count(total, 7));
-            format!("{:>7} / {total:>7}", words::count(counts.sent, 7))
+            format!("{:>7} / {total:>7}", sent(counts))
         }
         Column::Subscribers => {
             let known = model
@@ -242,5 +244,17 @@ fn value(
         }
         // It is drawn, not written.
         Column::Density => String::new(),
+    }
+}
+
+/// The number of messages sent and, after a `+`, of latched ones that were sent again after jumps; without the latter
+/// if both do not fit.
+fn sent(counts: TopicCounts) -> String {
+    const WIDTH: usize = 7;
+    let both = format!("{}+{}", counts.sent, counts.refilled);
+    if counts.refilled > 0 && both.len() <= WIDTH {
+        both
+    } else {
+        words::count(counts.sent, WIDTH)
     }
 }
