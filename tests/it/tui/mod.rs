@@ -4,6 +4,7 @@ pub(crate) mod attach;
 pub(crate) mod damage;
 pub(crate) mod demo_model;
 pub(crate) mod lookup;
+pub(crate) mod plots;
 pub(crate) mod pointing;
 pub(crate) mod random_events;
 #[cfg(feature = "cli")]

@@ -1,4 +1,6 @@
 //! The plot of a watched field: its numbers over the part that is shown, with the playhead.
+//!
+//! Where several points fall into one column, it is filled from the lowest to the highest of them, so no peak is lost.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -16,8 +18,12 @@ use crate::tui::watch::series::{Series, WatchedValue};
 
 /// The columns for the highest and the lowest number.
 const NUMBERS: u16 = 10;
-/// Points that are further apart than this many times the usual distance are not connected.
+/// Points that are further apart than this many times the usual distance, and than so many columns of dots, are not
+/// connected.
 const FAR: i64 = 5;
+const FAR_DOTS: i64 = 2;
+/// The columns of dots in a cell.
+const DOTS: u16 = 2;
 
 /// A number at a time, and whether it holds until the next one.
 #[derive(Clone, Copy)]
@@ -92,14 +98,10 @@ pub(in crate::tui::view) fn draw(
         draw_ascii(model, &points, range, limits, plot, out);
     } else {
         let holes: Vec<TimeRange> = model.holes_of(pin.topic, range).collect();
-        draw_lines(
-            model,
-            &lines(&points, range, &holes),
-            range,
-            limits,
-            plot,
-            out,
-        );
+        let dots = plot.width.saturating_mul(DOTS);
+        let mut shown = lines(&points, range, &holes, dots);
+        shown.extend(bands(&points, range, dots));
+        draw_lines(model, &shown, range, limits, plot, out);
     }
 }
 
@@ -151,7 +153,7 @@ fn draw_lines(
 
 /// The lines between points that follow each other, and a point that has none as a line of no length. Points are not
 /// connected over a hole, nor if they are far apart.
-fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange]) -> Vec<Line> {
+fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange], dots: u16) -> Vec<Line> {
     let gap = |pair: &[PlotPoint]| match pair {
         [from, to] => to.time.saturating_since(from.time),
         _ => Duration::ZERO,
@@ -161,7 +163,10 @@ fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange]) -> Vec<Lin
         0 => Duration::MAX,
         count => {
             let usual = *gaps.select_nth_unstable(count / 2).1;
-            usual.saturating_mul(FAR).max(Duration::from_nanos(1))
+            // Of a part with many values only some are known, at any distance from each other.
+            let dot = Duration::from_nanos(range.duration().as_nanos() / i64::from(dots.max(1)));
+            let near = dot.saturating_mul(FAR_DOTS).max(Duration::from_nanos(1));
+            usual.saturating_mul(FAR).max(near)
         }
     };
     let x = |time: Time<Ros>| time.saturating_since(range.start()).as_secs_f64();
@@ -195,6 +200,21 @@ fn lines(points: &[PlotPoint], range: TimeRange, holes: &[TimeRange]) -> Vec<Lin
     lines
 }
 
+/// A line from the lowest to the highest number of each column of dots that has several points.
+fn bands(points: &[PlotPoint], range: TimeRange, dots: u16) -> Vec<Line> {
+    let x = |point: &PlotPoint| point.time.saturating_since(range.start()).as_secs_f64();
+    let per_second = f64::from(dots.saturating_sub(1)) / range.duration().as_secs_f64();
+    let column = |point: &PlotPoint| (x(point) * per_second).round();
+    let columns = points.chunk_by(|a, b| column(a).total_cmp(&column(b)).is_eq());
+    let bands = columns.filter_map(|points| {
+        let (first, limits) = (points.first()?, Limits::of(points)?);
+        let ends = (limits.lowest, limits.highest);
+        Some(Line::new(x(first), ends.0, x(first), ends.1, Color::Reset))
+            .filter(|_| points.len() > 1)
+    });
+    bands.collect()
+}
+
 fn draw_playhead(model: &Model, range: TimeRange, plot: Rect, out: &mut Buffer) {
     let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let axis = Axis::plain(range, plot.x, plot.width);
@@ -206,7 +226,7 @@ fn draw_playhead(model: &Model, range: TimeRange, plot: Rect, out: &mut Buffer) 
     }
 }
 
-/// A `*` in each cell that has a point.
+/// A `*` in each cell that has a point, and in the cells between points of the same column.
 fn draw_ascii(
     model: &Model,
     points: &[PlotPoint],
@@ -218,10 +238,7 @@ fn draw_ascii(
     let axis = Axis::plain(range, plot.x, plot.width);
     let [low, high] = limits.bounds();
     let rows = f64::from(plot.height.saturating_sub(1));
-    for point in points {
-        let Some(column) = axis.column(point.time) else {
-            continue;
-        };
+    let row = |point: &PlotPoint| {
         let share = ((high - point.number) / (high - low)).clamp(0.0, 1.0);
         #[expect(
             clippy::cast_possible_truncation,
@@ -229,9 +246,22 @@ fn draw_ascii(
             reason = "a share of the rows"
         )]
         let row = (share * rows).round() as u16;
-        let cell = &mut out[(column, plot.y + row)];
-        let style = model.appearance.theme.usual_density;
-        cell.set_symbol("*").set_style(style);
+        plot.y + row
+    };
+    let places = points.iter();
+    let places = places.filter_map(|point| Some((axis.column(point.time)?, row(point))));
+    let places: Vec<(u16, u16)> = places.collect();
+    for places in places.chunk_by(|a, b| a.0 == b.0) {
+        let rows = || places.iter().map(|(_, row)| *row);
+        let (Some((column, _)), Some(top), Some(bottom)) =
+            (places.first(), rows().min(), rows().max())
+        else {
+            continue;
+        };
+        for row in top..=bottom {
+            let style = model.appearance.theme.usual_density;
+            out[(*column, row)].set_symbol("*").set_style(style);
+        }
     }
 }
 
@@ -255,7 +285,7 @@ mod tests {
     /// The lines that have a length, as `x1 y1 x2 y2`.
     fn shown(points: &[PlotPoint], holes: &[TimeRange]) -> Vec<[f64; 4]> {
         let range = TimeRange::between(at(0), at(100));
-        let lines = lines(points, range, holes).into_iter();
+        let lines = lines(points, range, holes, 200).into_iter();
         let ends = lines.map(|line| [line.x1, line.y1, line.x2, line.y2]);
         ends.filter(|[x1, y1, x2, y2]| (x1, y1) != (x2, y2))
             .collect()
@@ -289,7 +319,7 @@ mod tests {
             (40, 3.0),
             (41, 4.0),
         ];
-        let drawn = lines(&points(&of, false), range, &[]);
+        let drawn = lines(&points(&of, false), range, &[], 200);
         let dots = drawn
             .iter()
             .filter(|line| line.x1.total_cmp(&line.x2).is_eq());
