@@ -224,8 +224,8 @@ pub struct RunState {
     pub recording: TimeRange,
     /// What is played, with the changes that were requested.
     pub played: PlayedRange,
-    /// The position of playback.
-    pub position: Time<Ros>,
+    /// Where playing goes on; `None`: where what is played begins.
+    pub position: Option<Time<Ros>>,
     /// How fast it plays.
     pub pace: Pace,
     /// Whether playback is paused, or was before the run ended.

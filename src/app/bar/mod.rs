@@ -151,7 +151,7 @@ pub(crate) fn watch<O>(
     );
     let model = shown?;
     watched_file::save(&model);
-    if let Some(command) = resume::command(&model) {
+    if let Some(command) = resume::last_command(&model) {
         tracing::info!("resume with: {command}");
     }
     Ok(host.ended())
@@ -303,13 +303,13 @@ fn copy_command(host: &dyn Host, screen: &mut Screen) {
         screen.copy(&command);
         tracing::info!("sent to the clipboard of the terminal: {command}");
     } else {
-        tracing::info!("no command line to copy: playback is at its start or end");
+        tracing::info!("no command line to copy: playback has not begun");
     }
 }
 
 fn remember(host: &mut dyn Host, model: &Model) {
-    if let Some(state) = model.run_state() {
-        host.remember(state.position);
+    if let Some(position) = model.position_within() {
+        host.remember(position);
     } else {
         tracing::info!("no position to remember: playback is at its start or end");
     }

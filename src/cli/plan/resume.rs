@@ -84,7 +84,9 @@ fn flags_of(state: &RunState) -> Vec<String> {
             flag("end", since_start(range.stop()));
         }
     }
-    flag("begin-at", since_start(state.position));
+    if let Some(position) = state.position {
+        flag("begin-at", since_start(position));
+    }
     match state.pace {
         Pace::At(speed) if speed == Speed::NORMAL => {}
         Pace::At(speed) => flag("rate", speed.to_string()),
@@ -208,7 +210,7 @@ mod tests {
         RunState {
             recording: range(0, 100),
             played: PlayedRange::new(range(0, 100), AtEnd::Hold),
-            position: at(12),
+            position: Some(at(12)),
             pace: Pace::At(Speed::NORMAL),
             is_paused: false,
             clock: ClockMode::Off,
@@ -350,6 +352,19 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn without_a_position_it_plays_all_of_the_range() {
+        let state = RunState {
+            position: None,
+            played: PlayedRange::new(range(10, 20), AtEnd::Loop),
+            pace: Pace::At("-2".parse().unwrap()),
+            ..state()
+        };
+        let line = resumed("play a.mcap --begin-at +3", &state);
+        assert_eq!(line, "play a.mcap --start +10s --end +20s --rate -2 --loop");
+        assert_eq!(options(&line).begin_at, None);
     }
 
     #[test]

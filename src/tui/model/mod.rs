@@ -22,7 +22,7 @@ use ratatui::layout::Position;
 
 use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
-use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
+use crate::player::{Pace, PlayedRange, RunState, State, Status, TopicCounts};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
 use crate::tui::input::key::Key;
 use crate::tui::input::prompt_history::PromptHistory;
@@ -55,6 +55,8 @@ pub struct Model {
     pub(super) detail: Detail,
     pub(super) now: Time<Steady>,
     pub(super) status: Option<Status>,
+    /// The state of the run when its status became known.
+    pub(super) begun: Option<RunState>,
     pub(super) ahead: Option<Time<Ros>>,
     pub(super) look_up: Option<LookUp>,
     pub(super) counts: Vec<TopicCounts>,
@@ -141,6 +143,7 @@ impl Model {
             detail: Detail::Full,
             now: Time::MIN,
             status: None,
+            begun: None,
             ahead: None,
             look_up: None,
             counts: Vec::new(),
@@ -217,6 +220,9 @@ impl Model {
         let Some(status) = status else {
             return;
         };
+        if self.begun.is_none() {
+            self.begun = self.run_state();
+        }
         if status.state != State::Stopped {
             self.was_paused = status.state == State::Paused;
         }

@@ -827,6 +827,38 @@ fn the_command_line_is_copied_and_printed_at_the_end() {
 }
 
 #[test]
+fn at_the_edges_the_command_line_has_what_is_not_as_it_was() {
+    // At the start nothing was changed before, and nothing is left to resume.
+    let args = ["--start-paused", "--wire", "null"];
+    let mut session = play_demo(&args).run();
+    session.wait_text("PAUSED");
+    session.keys("y");
+    session.wait_text("sent to the clipboard of the terminal: play ");
+    let frame = session.quit();
+    assert!(!frame.has("resume with"), "{frame}");
+    let (short, changed) = (["--end", "+0.2s", "--wire", "null"], "--end +0.2s");
+    let mut session = play_demo(&short).run();
+    session.wait_text("AT THE END");
+    session.keys("]t");
+    session.wait_text("×1.10");
+    session.wait_text("is muted");
+    session.keys("q");
+    session.wait_end();
+    let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
+    let resumed = bytes.split("resume with: ").nth(1).expect("a command line");
+    let line = resumed.lines().next().unwrap();
+    let has = |flag: &str| line.contains(flag);
+    assert!(has(changed) && has(" --rate 1.1"), "{line}");
+    assert!(has(" --exclude-topics=") && !has("begin-at"), "{line}");
+    // As it was begun, it has nothing to resume at its end.
+    let mut session = play_demo(&short).run();
+    session.wait_text("AT THE END");
+    session.keys("q");
+    session.wait_end();
+    assert!(!session.text().contains("resume with"));
+}
+
+#[test]
 fn a_subscriber_gets_every_message_while_the_bar_cuts_watches_and_finds() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("part.mcap");

@@ -1514,7 +1514,7 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     facts.is_elsewhere = true;
     let mut elsewhere = Model::new(facts, appearance(), rows(), marks(), SCREEN);
     assert_eq!(effects_of(&mut elsewhere, "tab"), "");
-    let says = "holes and damage are shown only in the player's own transport bar";
+    let says = "holes and damage are shown only in the player's own transport bar, and by play info --check";
     assert_eq!(last_log_line(&elsewhere), says);
 }
 
@@ -1525,7 +1525,7 @@ fn tab_goes_through_holes_and_damage_in_the_order_of_time() {
     model.handle(Event::Damaged(damaged()), stamp(0));
     let hole = "hole of all topics from +00:20.000, 6.000 s";
     let camera = "hole of /camera/front/image_raw from +00:40.000, 0.300 s";
-    let chunk = "damage +00:34.000 to +00:36.000: drive_0.mcap: /camera/front/camera_info, /imu/data: \
+    let chunk = "damage +00:34.000 to +00:36.000: drive_0.mcap: up to 460 messages of /camera/front/camera_info, /imu/data: \
                  chunk fails its checksum and is skipped";
     let bytes = "damage between +00:50.000 and +00:50.100: drive_1.mcap: 1234 bytes that are no records are skipped";
     let end = "damage from +01:00.000 on: drive_1.mcap: its last 77 bytes are no whole record";
@@ -1560,6 +1560,45 @@ fn tab_goes_through_holes_and_damage_in_the_order_of_time() {
         last_log_line(&early),
         "no later damage; still reading the index"
     );
+}
+
+#[test]
+fn the_state_to_resume_is_a_position_or_what_was_changed() {
+    let changed = |millis, keys: &str| {
+        let mut model = paused_at(millis);
+        press(&mut model, keys);
+        let state = model.state_to_resume();
+        state.map(|state| state.position.map(millis_of))
+    };
+    let end = SECONDS * 1000;
+    for edge in [0, end] {
+        assert_eq!(changed(edge, ""), None);
+        for keys in ["]", "L", "t", "G", "c"] {
+            assert_eq!(changed(edge, keys), Some(None), "{keys} at {edge}");
+        }
+        // What is as it was is no change.
+        assert_eq!(changed(edge, "t t"), None);
+        // For the line that is asked for, that makes no difference.
+        let state = paused_at(edge).run_state().unwrap();
+        assert_eq!(state.position, None);
+        assert_eq!(paused_at(edge).position_within(), None);
+    }
+    assert_eq!(changed(12_184, ""), Some(Some(12_184)));
+    let mut model = fresh(appearance());
+    assert_eq!(model.run_state(), None);
+    // At the end of a part that is played once, a run from there would end at once; the position can be remembered.
+    let facts = Facts {
+        played: PlayedRange::new(TimeRange::between(at(0), at(20_000)), AtEnd::Hold),
+        ..facts()
+    };
+    model = Model::new(facts, appearance(), rows(), marks(), SCREEN);
+    set_state(&mut model, State::Ended, 20_000);
+    assert_eq!(model.run_state().unwrap().position, None);
+    assert_eq!(model.position_within(), Some(at(20_000)));
+}
+
+fn millis_of(time: Time<Ros>) -> i64 {
+    time.saturating_since(at(0)).as_millis()
 }
 
 #[test]

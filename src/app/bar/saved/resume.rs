@@ -46,9 +46,15 @@ impl RecordingKey {
     }
 }
 
-/// The command line that plays on from what the screen shows; `None` before the start and at the end.
+/// The command line that plays on from what the screen shows; `None` before the start.
 pub(crate) fn command(model: &Model) -> Option<String> {
     let state = model.run_state()?;
+    Some(command_line(std::env::args_os(), &state))
+}
+
+/// The same when the bar has been left; `None` if the run was played to its end as it was begun.
+pub(crate) fn last_command(model: &Model) -> Option<String> {
+    let state = model.state_to_resume()?;
     Some(command_line(std::env::args_os(), &state))
 }
 
