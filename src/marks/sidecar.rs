@@ -94,18 +94,23 @@ impl Sidecar {
         Ok(marks)
     }
 
-    /// Replaces the marks. Returns the path that was written.
+    /// Replaces the marks. Without marks there is no file. Returns the path that was written or removed.
     pub(super) fn write(&self, marks: &[Mark]) -> Result<PathBuf, MarksError> {
         let contents = MarksFile {
             marks: marks.to_vec(),
             removed: Vec::new(),
         };
         let text = checked_text(&contents, &self.beside)?;
-        let refused = match replace(&self.beside, &text) {
+        let done = if marks.is_empty() {
+            remove(&self.beside)
+        } else {
+            replace(&self.beside, &text)
+        };
+        let refused = match done {
             Ok(()) => {
                 // That file would still be applied to what has just been written.
-                if let Some(fallback) = self.fallback.as_deref().filter(|path| path.exists()) {
-                    fs::remove_file(fallback).map_err(|error| unwritable(fallback, error))?;
+                if let Some(fallback) = &self.fallback {
+                    remove(fallback).map_err(|error| unwritable(fallback, error))?;
                 }
                 return Ok(self.beside.clone());
             }
@@ -114,9 +119,14 @@ impl Sidecar {
         let Some(fallback) = &self.fallback else {
             return Err(unwritable(&self.beside, refused));
         };
-        let text = checked_text(&self.difference(marks)?, fallback)?;
+        let difference = self.difference(marks)?;
+        let text = checked_text(&difference, fallback)?;
         let dir = fallback.parent().unwrap_or(fallback);
-        let written = fs::create_dir_all(dir).and_then(|()| replace(fallback, &text));
+        let written = if difference == MarksFile::default() {
+            remove(fallback)
+        } else {
+            fs::create_dir_all(dir).and_then(|()| replace(fallback, &text))
+        };
         written.map_err(|error| unwritable(fallback, error))?;
         Ok(fallback.clone())
     }
@@ -242,6 +252,14 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Removes a file, if there is one.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if is_missing(&error) => Ok(()),
+        done => done,
+    }
 }
 
 fn unwritable(path: &Path, source: io::Error) -> MarksError {

@@ -100,6 +100,24 @@ fn marks_added_to_the_file_by_hand_are_kept() {
 }
 
 #[test]
+fn a_file_whose_last_mark_is_removed_is_removed() {
+    let files = recordings(1);
+    let path = beside(&files.paths[0]);
+    let mut marks = Marks::read(&files.paths, None).unwrap();
+    marks.add(mark(1, "one"));
+    assert_eq!(marks.save().unwrap(), path);
+    assert!(path.exists());
+    marks.remove(at(1));
+    assert_eq!(marks.save().unwrap(), path);
+    assert!(!path.exists());
+    // Also if there never was one.
+    marks.add(mark(2, "two"));
+    marks.remove(at(2));
+    marks.save().unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
 fn marks_of_several_recordings_are_merged_and_new_ones_go_to_the_first() {
     let files = recordings(3);
     for (time, path) in (1..).zip(&files.paths) {
@@ -183,6 +201,14 @@ fn a_mark_removed_from_a_file_that_cannot_be_written_stays_removed() {
     marks.remove(at(2));
     marks.save().unwrap();
     assert_eq!(names(&paths, Some(&state)), ["mine", "theirs"]);
+    // Without a difference from the file there is nothing to keep.
+    marks.remove(at(3));
+    marks.add(mark(1, "one"));
+    marks.save().unwrap();
+    assert!(!away.exists());
+    marks.remove(at(1));
+    marks.add(mark(3, "mine"));
+    assert_eq!(marks.save().unwrap(), away);
     // Once the file can be written, marks are saved in it.
     let mut marks = Marks::read(&[&folder], Some(&state)).unwrap();
     marks.remove(at(3));

@@ -1,5 +1,5 @@
 //! Small JSON files in the user's directory for state. Programs that change one at the same time do so one after the
-//! other: a file beside it is locked meanwhile.
+//! other: a file beside it is locked meanwhile. There is no file where there is nothing to save.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
@@ -58,6 +58,8 @@ where
     change(&mut after);
     if after == before {
         Ok(())
+    } else if after == T::default() {
+        std::fs::remove_file(path)
     } else {
         write(path, &after)
     }
@@ -124,5 +126,9 @@ mod tests {
         let mut all: Vec<u32> = read(&path).unwrap();
         all.sort_unstable();
         assert_eq!(all, (0..80).collect::<Vec<u32>>());
+        update_at(&path, u32::MAX, Vec::<u32>::clear).unwrap();
+        assert!(!path.exists(), "nothing is left to save");
+        update_at(&path, u32::MAX, |all: &mut Vec<u32>| all.push(7)).unwrap();
+        assert_eq!(read::<Vec<u32>>(&path).unwrap(), [7]);
     }
 }
