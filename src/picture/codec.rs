@@ -1,4 +1,4 @@
-//! [`decompress`]: the pixels of a JPEG or PNG image.
+//! [`decompress`]: the pixels of a JPEG, PNG or WebP image.
 
 use std::io::Cursor;
 
@@ -14,6 +14,10 @@ const MAX_BYTES: u64 = 512 << 20;
 
 const JPEG: &[u8] = &[0xff, 0xd8, 0xff];
 const PNG: &[u8] = b"\x89PNG";
+/// A container and, after its length, what it contains.
+const RIFF: &[u8] = b"RIFF";
+const WEBP: &[u8] = b"WEBP";
+const WEBP_AT: usize = 8;
 /// What `compressed_depth_image_transport` writes before a PNG image.
 const DEPTH_HEADER: usize = 12;
 
@@ -28,6 +32,8 @@ pub(super) fn decompress(
         (data, ImageFormat::Jpeg, "jpeg")
     } else if data.starts_with(PNG) {
         (data, ImageFormat::Png, "png")
+    } else if is_webp(data) {
+        (data, ImageFormat::WebP, "webp")
     } else {
         match data
             .get(DEPTH_HEADER..)
@@ -70,6 +76,11 @@ pub(super) fn decompress(
     })
 }
 
+fn is_webp(data: &[u8]) -> bool {
+    let inner = data.get(WEBP_AT..).unwrap_or_default();
+    data.starts_with(RIFF) && inner.starts_with(WEBP)
+}
+
 #[cfg(test)]
 mod tests {
     use image::{ImageBuffer, Luma, Rgb};
@@ -92,8 +103,12 @@ mod tests {
     }
 
     #[test]
-    fn jpeg_and_png_are_known_by_their_first_bytes() {
-        for (format, name) in [(ImageFormat::Jpeg, "jpeg"), (ImageFormat::Png, "png")] {
+    fn formats_are_known_by_their_first_bytes() {
+        for (format, name) in [
+            (ImageFormat::Jpeg, "jpeg"),
+            (ImageFormat::Png, "png"),
+            (ImageFormat::WebP, "webp"),
+        ] {
             let picture = decompress(&encoded(&red(), format), "whatever", LIMIT).unwrap();
             assert_eq!(picture.encoding, name);
             assert_eq!(picture.recorded.to_string(), "32x16");
@@ -124,12 +139,21 @@ mod tests {
             bytes[16..20].copy_from_slice(&u32::MAX.to_be_bytes());
             bytes
         };
+        let webp = encoded(&red(), ImageFormat::WebP);
+        let wide = {
+            let mut bytes = webp.clone();
+            // Width and height less one are the 28 bits after the signature of the lossless bitstream.
+            bytes[21..25].copy_from_slice(&0x0fff_ffff_u32.to_le_bytes());
+            bytes
+        };
         for (data, format, expected) in [
             (
-                &b"RIFF...."[..],
-                "webp",
-                "the encoding `webp` is not supported",
+                &b"RIFF....WAVE"[..],
+                "avif",
+                "the encoding `avif` is not supported",
             ),
+            (&webp[..20], "webp", "webp"),
+            (&wide, "webp", "webp"),
             (&[], "", "the encoding `` is not supported"),
             (&whole[..40], "png", "png"),
             (&huge, "png", "png"),
