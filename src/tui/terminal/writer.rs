@@ -16,8 +16,10 @@ use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{
     EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode,
-    enable_raw_mode,
+    enable_raw_mode, is_raw_mode_enabled,
 };
+use rustix::stdio::stdin;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::job_control::may_use_terminal;
 use super::line::{Answer, KIND_QUERY, Line, STATUS_QUERY};
@@ -232,9 +234,8 @@ fn write_frame(frame: &[u8]) -> io::Result<()> {
 }
 
 fn enter_screen(title: &str) -> io::Result<()> {
-    // Modes that are already on would not be switched on again, but a shell may have changed them. If this fails, the
-    // screen belongs to another job.
-    disable_raw_mode().and_then(|()| enable_raw_mode())?;
+    // If this fails, the screen belongs to another job.
+    take_raw_mode()?;
     let had_screen = HAS_SCREEN.swap(true, Ordering::AcqRel);
     let entered = execute!(
         stdout(),
@@ -248,6 +249,17 @@ fn enter_screen(title: &str) -> io::Result<()> {
         leave_screen();
     }
     entered
+}
+
+/// Sets raw mode. If it is already on, a shell may have changed it, so it is set again. It is never off in between: a
+/// key like ctrl-Z would be a signal then, and stop the process without restoring the screen.
+fn take_raw_mode() -> io::Result<()> {
+    if !is_raw_mode_enabled()? {
+        return enable_raw_mode();
+    }
+    let mut modes = tcgetattr(stdin())?;
+    modes.make_raw();
+    Ok(tcsetattr(stdin(), OptionalActions::Now, &modes)?)
 }
 
 fn leave_screen() {

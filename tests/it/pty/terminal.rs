@@ -4,13 +4,14 @@ use std::path::Path;
 
 use bagplay::tui::Terminal;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::termios::{Action, OptionalActions, tcflow, tcgetattr, tcsetattr};
+use rustix::termios::{Action, LocalModes, OptionalActions, tcflow, tcgetattr, tcsetattr};
 
 use crate::pty::terminal_session::{
     Frame, KIND_QUERY, SERIAL_LINE, TerminalCommand, TerminalSession, demo, has, play, play_bag,
     until,
 };
 use crate::support::network::{Pipe, free_endpoint, subscribe, take};
+use crate::support::patience::Patience;
 
 /// How the program is started: it replaces the shell that prints its process number.
 const REPLACING_ITS_SHELL: &str = r#"exec "$0" "$@""#;
@@ -257,6 +258,36 @@ fn ctrl_z_restores_the_terminal_until_the_job_continues() {
     }
     let rows = session.frame().rows.len();
     assert_eq!(rows, 24, "the size that was set while it was stopped");
+    session.quit();
+}
+
+/// Otherwise ctrl-Z would be a signal in between, and the shell would get a terminal that is not restored.
+#[test]
+fn a_program_that_is_told_to_continue_keeps_the_keys() {
+    const ENTER_SCREEN: &str = "\x1b[?1049h";
+    let recording = demo();
+    let command = play(&[recording.to_str().unwrap(), "--wire", "null", "--loop"]);
+    let session = command.run();
+    session.wait_text("PLAYING");
+    let tty = open(&session);
+    let taken = |session: &TerminalSession| {
+        let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
+        bytes.matches(ENTER_SCREEN).count()
+    };
+    for turn in 0..20 {
+        let before = taken(&session);
+        session.signal(Signal::CONT);
+        let mut patience = Patience::new();
+        while taken(&session) == before {
+            for _ in 0..500 {
+                let modes = tcgetattr(&tty).unwrap().local_modes;
+                assert!(!modes.contains(LocalModes::ICANON), "turn {turn}");
+            }
+            assert!(patience.slice().is_some(), "it does not take the terminal");
+        }
+    }
+    // Otherwise its output would have no end.
+    drop(tty);
     session.quit();
 }
 
