@@ -175,8 +175,7 @@ impl TerminalCommand {
         self
     }
 
-    /// On a terminal that answers no question.
-    #[cfg(feature = "pictures")]
+    /// On a terminal that answers no question, before [`TerminalSession::answer`].
     pub(crate) fn silent(mut self) -> Self {
         self.is_silent = true;
         self
@@ -207,6 +206,8 @@ impl TerminalCommand {
         let (background, graphics) = (self.background, self.graphics);
         let is_silent = Arc::new(AtomicBool::new(self.is_silent));
         let says_nothing = Arc::clone(&is_silent);
+        let withheld = Arc::new(Mutex::new(String::new()));
+        let unsaid = Arc::clone(&withheld);
         let byte_time = (self.line_rate).map(|rate| Duration::from_secs(1) / rate);
         let reader = std::thread::spawn(move || {
             let mut buffer = vec![0; if byte_time.is_some() { 64 } else { 8192 }];
@@ -236,9 +237,14 @@ impl TerminalCommand {
                         answer += STATUS;
                     }
                 }
-                if !answer.is_empty() && !says_nothing.load(Ordering::Relaxed) {
-                    let mut keyboard = keyboard.lock().unwrap();
-                    keyboard.write_all(answer.as_bytes()).unwrap();
+                if !answer.is_empty() {
+                    let mut unsaid = unsaid.lock().unwrap();
+                    if says_nothing.load(Ordering::Relaxed) {
+                        *unsaid += &answer;
+                    } else {
+                        let mut keyboard = keyboard.lock().unwrap();
+                        keyboard.write_all(answer.as_bytes()).unwrap();
+                    }
                 }
                 // The beginning of a question may be there.
                 let kept = if answer.is_empty() {
@@ -259,6 +265,7 @@ impl TerminalCommand {
             output,
             reader: Some(reader),
             is_silent,
+            withheld,
             before,
             code: None,
             _home: self.home,
@@ -449,6 +456,8 @@ pub(crate) struct TerminalSession {
     output: Arc<Output>,
     reader: Option<std::thread::JoinHandle<()>>,
     is_silent: Arc<AtomicBool>,
+    /// What it would have answered if it were not silent.
+    withheld: Arc<Mutex<String>>,
     before: String,
     code: Option<u32>,
     _home: tempfile::TempDir,
@@ -487,6 +496,15 @@ impl TerminalSession {
     /// From now on the terminal answers no question, or each.
     pub(crate) fn set_silent(&self, is_silent: bool) {
         self.is_silent.store(is_silent, Ordering::Relaxed);
+    }
+
+    /// The terminal gives the answers that it has withheld, and from now on answers each question.
+    pub(crate) fn answer(&self) {
+        let mut withheld = self.withheld.lock().unwrap();
+        self.set_silent(false);
+        let mut writer = self.writer.lock().unwrap();
+        writer.write_all(withheld.as_bytes()).unwrap();
+        withheld.clear();
     }
 
     fn mouse(&mut self, button: u8, column: u16, row: u16, end: char) {
