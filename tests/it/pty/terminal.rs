@@ -149,14 +149,15 @@ fn stuck() -> (TerminalSession, impl Sized) {
     let (subscriber, samples) = subscribe(&peer, "0/tf/**");
     take(&samples);
     pipe.block();
-    // Frames are drawn all the time. A send that is only slow would have changed the count within ten of them.
+    // Frames are drawn all the time. A send that is only slow, also beside other work, would have changed the count within
+    // so many of them.
     let (mut last, mut unchanged) = (String::new(), 0);
     session.wait_for("a send that is stuck", |frame| {
         let sent = frame.row(" /tf  ").to_owned();
         let is_same = frame.shows("STALLED") && sent == last;
         unchanged = if is_same { unchanged + 1 } else { 0 };
         last = sent;
-        unchanged >= 10
+        unchanged >= 60
     });
     (session, (subscriber, peer, pipe))
 }
