@@ -372,7 +372,7 @@ impl Run {
         let laws = self.reader.join().unwrap();
         assert_eq!(self.transport.status().unwrap().state, State::Stopped);
         assert_eq!(report.sent, laws.messages);
-        assert!(report.damage.is_empty());
+        assert!(report.damage().is_empty());
         for generation in &laws.within {
             let before = generation.saturating_sub(3)..*generation;
             assert!(

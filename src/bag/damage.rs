@@ -17,8 +17,10 @@ pub enum DamageKind {
     Missing,
     /// The system could not read it.
     Unreadable,
-    /// The checksum does not match.
+    /// The checksum of a chunk does not match.
     Checksum,
+    /// The checksum of all data of a file does not match. It does not tell where the fault is.
+    DataSection,
     /// It does not decompress to the declared size.
     Compression,
     /// It declares more than a chunk may hold, or more than its bytes can hold.
@@ -45,6 +47,7 @@ impl DamageKind {
             Self::Missing => "missing",
             Self::Unreadable => "unreadable",
             Self::Checksum => "checksum",
+            Self::DataSection => "data-section",
             Self::Compression => "compression",
             Self::TooLarge => "too-large",
             Self::Framing => "framing",

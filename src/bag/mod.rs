@@ -30,6 +30,8 @@ pub use index::contents::FileSummary;
 pub use index::damaged_part::{DamageExtent, DamagedPart};
 pub use index::file::file_index::IndexOrigin;
 pub use index::full_check::FullCheck;
+pub(crate) use index::known_damage::KnownDamage;
+pub use index::lost::Lost;
 pub use index::topic::{Schema, Topic};
 pub use message::{Key, Message, TopicId};
 pub use open::error::BagError;

@@ -19,6 +19,7 @@ use crate::bag::density::timing::Timing;
 use crate::bag::index::contents::{Contents, FileSummary};
 use crate::bag::index::damaged_part::DamagedPart;
 use crate::bag::index::full_check::FullCheck;
+use crate::bag::index::known_damage::KnownDamage;
 use crate::bag::index::topic::Topic;
 use crate::bag::index::{damaged_part, full_check, message_compression};
 use crate::bag::latched::learned::Learned;
@@ -134,10 +135,15 @@ impl Bag {
     }
 
     /// The number of damaged places that are known: found when the files were opened, or met in chunks since, by any
-    /// reader of the bag or of a clone of it. Each place counts once for each kind of damage there; of those that were
-    /// met, the first thousand count.
+    /// reader of the bag or of a clone of it. Each place counts once for each kind of damage there, at most a million
+    /// count.
     pub fn damage_count(&self) -> u64 {
-        self.damage().len() as u64 + self.contents.met.count()
+        self.contents.known.count()
+    }
+
+    /// The damaged places that are known, now and later.
+    pub(crate) fn known_damage(&self) -> KnownDamage {
+        self.contents.known.clone()
     }
 
     /// The parts of the recording that are lost because of the damage that [`Bag::damage_count`] counts, in the order

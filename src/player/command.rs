@@ -205,7 +205,8 @@ pub struct Status {
     pub bytes: u64,
     /// Messages that were sent more than [`LATE`](super::report::lateness::LATE) after they were due.
     pub late: u64,
-    /// Damaged places found in the recording: when it was opened, and while it is played. Each counts once.
+    /// Damaged places of the recording that are known: found when it was opened, or met since by any of its readers.
+    /// Each counts once.
     pub damaged: u64,
     /// How often the range was played to its end and started again.
     pub laps: u64,

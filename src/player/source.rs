@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::bag::{Cue, CueAt, Cues, TopicId};
+use crate::bag::{Cue, CueAt, Cues, KnownDamage, TopicId};
 
 /// What a player plays. The digest takes the names of the topics from here.
 pub struct Source {
     topics: Vec<String>,
-    damaged: u64,
+    known: KnownDamage,
     start: Box<dyn FnMut(CueAt) -> Cue + Send>,
 }
 
@@ -17,7 +17,7 @@ impl Source {
         let topics = cues.bag().topics().iter();
         Self {
             topics: topics.map(|topic| topic.name.clone()).collect(),
-            damaged: cues.bag().damage().len() as u64,
+            known: cues.bag().known_damage(),
             start: Box::new(move |at| cues.start(at)),
         }
     }
@@ -35,7 +35,7 @@ impl Source {
     ) -> Self {
         Self {
             topics: topics.into_iter().map(Into::into).collect(),
-            damaged: 0,
+            known: KnownDamage::default(),
             start: Box::new(start),
         }
     }
@@ -45,9 +45,9 @@ impl Source {
         self.topics.len()
     }
 
-    /// How many damaged places were found before anything was played.
-    pub(super) fn damaged(&self) -> u64 {
-        self.damaged
+    /// The damaged places of the recording that are known, whoever meets them.
+    pub(super) fn known_damage(&self) -> KnownDamage {
+        self.known.clone()
     }
 
     /// The recorded name of a topic.

@@ -34,7 +34,7 @@ pub use frequency::{hertz, period_of};
 pub use point::{Kind, Ros, Steady, System, Time};
 pub use range::TimeRange;
 pub use segment::{AtEnd, Motion, Segment};
-pub use span_text::{signed_span_text, span_text};
+pub use span_text::{seconds_text, signed_seconds_text, signed_span_text, span_text};
 pub use speed::{InvalidSpeed, Speed};
 #[cfg(feature = "ci")]
 pub use when::{Unreadable, When, WhenRange, parse_span};

@@ -73,6 +73,13 @@ fn json_line(value: &impl Serialize) -> Result<String, Failure> {
     Ok(printable(&text) + "\n")
 }
 
+/// The width of the terminal that it is, in columns; `None` if it is none.
+pub(crate) fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stdout()).ok()?;
+    // Some terminals do not know theirs.
+    (size.ws_col > 0).then(|| size.ws_col.into())
+}
+
 /// Writes a text that quotes nothing.
 pub(crate) fn own(text: &[u8]) -> Result<(), Failure> {
     write(text)

@@ -33,7 +33,7 @@ pub(crate) fn info(
         }
     };
     match output.format {
-        Format::Text => stdout::page(&info.page(&TimeZone::system()))?,
+        Format::Text => stdout::page(&info.page(&TimeZone::system(), stdout::width()))?,
         Format::Json => stdout::json(&info)?,
     }
     Ok(if args.check && !info.is_sound() {

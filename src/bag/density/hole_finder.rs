@@ -10,15 +10,11 @@
 
 use hdrhistogram::Histogram;
 
-use super::hole::{Hole, Silent};
+use super::hole::{Hole, LEAST, PERIODS, Silent};
 use crate::bag::index::topic::Topic;
 use crate::bag::message::TopicId;
 use crate::time::{Duration, Ros, Time, TimeRange};
 
-/// A hole is longer than this many usual periods.
-const PERIODS: i64 = 5;
-/// A hole is longer than this. At 1 kHz five periods are within the delays of a busy machine.
-const LEAST: Duration = Duration::from_millis(100);
 /// With fewer messages a topic has no usual period.
 const FEWEST: u64 = 10;
 /// With messages for less time, holes not counted, a topic has no usual period.

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcap::records::Channel;
 
+use super::known_damage::KnownDamage;
 use super::merge_topics::{ChannelTable, PublisherGroup, PublisherGroupId, Topics};
-use super::met_damage::MetDamage;
 use super::topic::Topic;
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::index::file::build;
@@ -163,8 +163,8 @@ pub(crate) struct Contents {
     pub(crate) reverse: Order,
     /// The damage that was found when the files were opened.
     pub(crate) damage: Vec<Damage>,
-    /// The damage that was met in chunks, then and since.
-    pub(crate) met: MetDamage,
+    /// This damage, and what was met in chunks, then and since.
+    pub(crate) known: KnownDamage,
     pub(crate) notes: Vec<Note>,
     /// Whether a user has been told that no temporary file can be used.
     pub(crate) is_spill_error_reported: AtomicBool,
@@ -186,7 +186,7 @@ impl Contents {
             order: opening.order,
             ..Self::default()
         };
-        let mut indexes = Vec::new();
+        let (mut indexes, mut met) = (Vec::new(), Vec::new());
         for (source, origin) in std::mem::take(&mut inputs.sources) {
             let mut index = match build::read(&source, opening) {
                 Ok(index) => index,
@@ -198,7 +198,7 @@ impl Contents {
             };
             contents.damage.append(&mut index.damage);
             for (offset, Fault { kind, detail }) in std::mem::take(&mut index.unread) {
-                contents.met.add(&Damage {
+                met.push(Damage {
                     file: source.name.clone(),
                     offset,
                     kind,
@@ -227,6 +227,9 @@ impl Contents {
         inputs.notes.extend(wrong);
         inputs.damage.append(&mut contents.damage);
         (contents.damage, contents.notes) = (inputs.damage, inputs.notes);
+        for damage in contents.damage.iter().chain(&met) {
+            contents.known.add(damage);
+        }
         let topics = Topics::of(&indexes, &inputs.topics);
         contents.topics = topics.merged;
         contents.groups = topics.groups;
@@ -310,7 +313,7 @@ impl Contents {
             kind: fault.kind,
             detail: fault.detail,
         };
-        self.met.add(&damage);
+        self.known.add(&damage);
         damage
     }
 }

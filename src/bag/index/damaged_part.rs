@@ -46,7 +46,7 @@ impl DamagedPart {
 
 /// The parts that are lost because of all damage that is known, in the order of their starts; one for each chunk.
 pub(crate) fn parts(contents: &Contents) -> Vec<DamagedPart> {
-    let met = contents.met.list();
+    let met = contents.known.list();
     let all = contents.damage.iter().chain(&met);
     let mut known = HashSet::new();
     let mut parts: Vec<DamagedPart> = all
@@ -135,7 +135,8 @@ fn loses_messages(kind: DamageKind) -> bool {
         | DamageKind::Framing
         | DamageKind::UnknownChannel
         | DamageKind::Truncated => true,
-        DamageKind::Missing
+        DamageKind::DataSection
+        | DamageKind::Missing
         | DamageKind::ChannelConflict
         | DamageKind::Times
         | DamageKind::Index

@@ -129,7 +129,7 @@ pub(crate) fn data_sections(contents: &Contents) -> Sections {
             // Crate mcap (0.26) leaves the data of chunks out of this checksum if it writes them without checksums.
             Ok(_) if without_chunks() == Some(checksum) => {}
             Ok(_) => damage.push(found(
-                DamageKind::Checksum,
+                DamageKind::DataSection,
                 "the data section fails its checksum".to_owned(),
             )),
             Err(error) => damage.push(found(

@@ -1,12 +1,12 @@
 //! [`Findings`]: the damage of recordings, each kind listed once per file with a count.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::Serialize;
 
 use super::units::count;
-use crate::bag::{Damage, DamageKind};
+use crate::bag::{Damage, DamageKind, DamagedPlace};
 use crate::untrusted::{FileName, Foreign};
 
 /// The maximum number of characters of a detail that is shown to people.
@@ -27,19 +27,29 @@ pub struct Finding {
     pub count: u64,
 }
 
-/// A list of damage, in the order in which it was found.
+/// Damaged places, each once, in the order in which they were found.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Findings {
     list: Vec<Finding>,
+    /// The places that were added one by one.
+    #[serde(skip)]
+    known: HashSet<DamagedPlace>,
     /// The index in the list of each kind in each file; for missing parts each directory counts as one file.
     #[serde(skip)]
     places: HashMap<(&'static str, FileName), usize>,
 }
 
 impl Findings {
-    /// Adds damage that was found this many times.
-    pub fn add(&mut self, damage: &Damage, times: u64) {
+    /// Adds a damaged place, if it is new.
+    pub fn add(&mut self, damage: &Damage) {
+        if self.known.insert(damage.place()) {
+            self.add_kind(damage, 1);
+        }
+    }
+
+    /// Adds so many places of a kind in a file; `damage` is the first of them.
+    pub fn add_kind(&mut self, damage: &Damage, times: u64) {
         let (kind, file) = (damage.kind.name(), &damage.file);
         let whole = match damage.kind {
             DamageKind::Missing => file.folder().into(),
@@ -63,7 +73,7 @@ impl Findings {
     pub fn of(damage: &[Damage]) -> Self {
         let mut findings = Self::default();
         for one in damage {
-            findings.add(one, 1);
+            findings.add(one);
         }
         findings
     }

@@ -1,13 +1,10 @@
 //! What the command prints: the summary of a run, the page of `info`, the result of `--check`, what other commands
 //! print, hints.
 
-pub(super) mod check;
 pub(super) mod clock_summary;
 pub(super) mod findings;
-pub(super) mod gaps;
 pub(super) mod hints;
-pub(super) mod info;
-pub(super) mod page;
+pub(super) mod recording;
 pub(super) mod remote;
 pub(super) mod summary;
 pub(super) mod units;

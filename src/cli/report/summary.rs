@@ -189,7 +189,7 @@ impl Losses {
 }
 
 impl Summary {
-    /// Summarizes the run of a plan over a bag. Damage that was found while opening is included.
+    /// Summarizes the run of a plan over a bag, with all damage of it that is known.
     pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, losses: &Losses) -> Self {
         let (topics, recording) = (bag.topics(), plan.options.recording);
         let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
@@ -212,9 +212,9 @@ impl Summary {
                 possibly_lost: missed.possibly_lost,
             }
         });
-        let mut damage = Findings::of(bag.damage());
-        for (first, count) in &report.damage {
-            damage.add(first, *count);
+        let mut damage = Findings::default();
+        for (first, count) in report.damage() {
+            damage.add_kind(&first, count);
         }
         Self {
             recording: Recording {

@@ -73,8 +73,6 @@ pub struct Machine {
     rejoins: Rejoins,
     answers: Answers,
     report: Report,
-    /// How many damaged places were found before anything was played.
-    damaged_before: u64,
     seeks: u64,
 }
 
@@ -96,8 +94,8 @@ impl Machine {
             Pace::At(speed) => speed,
             Pace::Max | Pace::Follow => Speed::NORMAL,
         };
-        let report = Report::new(source.topics(), options.digest.then(Digest::default));
-        let damaged_before = source.damaged();
+        let digest = options.digest.then(Digest::default);
+        let report = Report::new(source.topics(), digest, source.known_damage());
         gates.close_all(options.gates);
         if options.delay > Duration::ZERO {
             gates.close(Gate::Delay);
@@ -115,7 +113,6 @@ impl Machine {
             rejoins: Rejoins::default(),
             answers: Answers::default(),
             report,
-            damaged_before,
             seeks: 0,
             options,
         };
@@ -162,7 +159,7 @@ impl Machine {
                 return Wait::Now;
             }
             Some(Extra::Damage(damage)) => {
-                self.report.damaged_one(damage);
+                self.report.damaged_one(&damage);
                 return Wait::Now;
             }
             None => {}

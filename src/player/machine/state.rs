@@ -191,7 +191,7 @@ impl Machine {
             sent: self.report.sent,
             bytes: self.report.bytes,
             late: self.report.lateness.late(),
-            damaged: self.damaged_before + self.report.damaged,
+            damaged: self.report.damaged(),
             laps: self.report.laps,
             seeks: self.seeks,
             clock: self.clock.mode(),

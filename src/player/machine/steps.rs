@@ -276,7 +276,7 @@ impl Machine {
             Searched::Damage(damage) => {
                 // Damage ahead will be met again when playback reaches it.
                 if way == Way::Back {
-                    self.report.damaged_one(damage);
+                    self.report.damaged_one(&damage);
                 }
                 return true;
             }

@@ -1,11 +1,9 @@
 //! [`Report`]: what a run did, counted while it ran.
 
-use std::collections::HashSet;
-
 use super::counts::{Tally, TopicCounts};
 use super::digest::Digest;
 use super::lateness::Lateness;
-use crate::bag::{Damage, DamagedPlace, Message, TopicId};
+use crate::bag::{Damage, KnownDamage, Message, TopicId};
 use crate::output::Delivery;
 use crate::player::command::State;
 use crate::time::{Duration, Ros, Steady, Time};
@@ -38,10 +36,6 @@ pub struct Report {
     pub jumps: u64,
     /// How often the range was started again at its end.
     pub laps: u64,
-    /// Damaged places met: for each kind and file the first one, and how many there were.
-    pub damage: Vec<(Damage, u64)>,
-    /// How many damaged places were met in total, each counted once.
-    pub damaged: u64,
     /// The digest of the messages that were due; `None` unless requested.
     pub digest: Option<Digest>,
     /// Log time covered while playing.
@@ -51,7 +45,9 @@ pub struct Report {
     /// Whether the exit edge was reached; `false` if the run was stopped before it.
     pub reached_end: bool,
     tally: Tally,
-    places: HashSet<DamagedPlace>,
+    known: KnownDamage,
+    /// The damage that was logged: of each kind in each file the first that was met.
+    logged: Vec<Damage>,
     /// Up to where the log time covered has been counted.
     counted_to: Time<Ros>,
     since: Option<(State, Time<Steady>)>,
@@ -59,8 +55,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty report.
-    pub(crate) fn new(topics: usize, digest: Option<Digest>) -> Self {
+    /// An empty report. Damage that is met is added to what is `known`.
+    pub(crate) fn new(topics: usize, digest: Option<Digest>, known: KnownDamage) -> Self {
         Self {
             sent: 0,
             bytes: 0,
@@ -68,18 +64,28 @@ impl Report {
             held: HeldTimes::default(),
             jumps: 0,
             laps: 0,
-            damage: Vec::new(),
-            damaged: 0,
             digest,
             covered: Duration::ZERO,
             played: Duration::ZERO,
             reached_end: false,
             tally: Tally::new(topics),
-            places: HashSet::new(),
+            known,
+            logged: Vec::new(),
             counted_to: Time::MIN,
             since: None,
             has_played: false,
         }
+    }
+
+    /// The damaged places of the recording that are known, by whoever has met them: of each kind in each file the first
+    /// one, and how many there are. The sum is [`Report::damaged`].
+    pub fn damage(&self) -> Vec<(Damage, u64)> {
+        self.known.kinds()
+    }
+
+    /// How many damaged places of the recording are known. Each counts once.
+    pub fn damaged(&self) -> u64 {
+        self.known.count()
     }
 
     /// What was sent on each topic: one row per topic of the bag.
@@ -173,22 +179,14 @@ impl Report {
         }
     }
 
-    /// Counts a place in the recording that could not be read, unless it was met before, and logs the first one of its
-    /// kind in each file.
-    pub(crate) fn damaged_one(&mut self, damage: Damage) {
-        if !self.places.insert(damage.place()) {
-            return;
+    /// A place in the recording could not be read. The first one of its kind in each file is logged.
+    pub(crate) fn damaged_one(&mut self, damage: &Damage) {
+        self.known.add(damage);
+        let is_alike = |one: &Damage| one.kind == damage.kind && one.file == damage.file;
+        if !self.logged.iter().any(is_alike) {
+            tracing::warn!("{damage}");
+            self.logged.push(damage.clone());
         }
-        self.damaged += 1;
-        let is_alike = |(first, _): &&mut (Damage, u64)| {
-            first.kind == damage.kind && first.file == damage.file
-        };
-        if let Some((_, count)) = self.damage.iter_mut().find(is_alike) {
-            *count += 1;
-            return;
-        }
-        tracing::warn!("{damage}");
-        self.damage.push((damage, 1));
     }
 
     /// Enters `state` at `now` and counts the time since the last change for the state before.
@@ -230,22 +228,30 @@ mod tests {
     use super::*;
     use crate::bag::DamageKind;
 
-    /// After a jump, and in the next lap, a place is met again.
+    /// After a jump, and in the next lap, a place is met again; another reader may have met it before.
     #[test]
     fn a_damaged_place_counts_once() {
-        let mut report = Report::new(0, None);
+        let known = KnownDamage::default();
         let damage = |offset, kind| Damage {
             file: "x.mcap".into(),
             offset,
             kind,
             detail: String::new(),
         };
+        known.add(&damage(8, DamageKind::Checksum));
+        let mut report = Report::new(0, None, known.clone());
         for offset in [8, 8, 9, 8] {
-            report.damaged_one(damage(offset, DamageKind::Checksum));
+            report.damaged_one(&damage(offset, DamageKind::Checksum));
         }
-        report.damaged_one(damage(8, DamageKind::UnknownChannel));
-        let counts: Vec<_> = report.damage.iter().map(|(it, n)| (it.kind, *n)).collect();
+        report.damaged_one(&damage(8, DamageKind::UnknownChannel));
+        let counts: Vec<_> = report
+            .damage()
+            .iter()
+            .map(|(it, n)| (it.kind, *n))
+            .collect();
         let due = [(DamageKind::Checksum, 2), (DamageKind::UnknownChannel, 1)];
-        assert_eq!((report.damaged, counts), (3, due.to_vec()));
+        assert_eq!((report.damaged(), counts), (3, due.to_vec()));
+        known.add(&damage(10, DamageKind::Checksum));
+        assert_eq!(report.damaged(), 4);
     }
 }

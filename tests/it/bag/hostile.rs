@@ -426,7 +426,7 @@ fn the_checksum_of_a_data_section_is_checked_as_its_writer_computed_it() {
         bytes[index.at + 9 + 6] ^= 1;
         let damage = bag(&bytes).check_data_sections();
         let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
-        assert_eq!(kinds, [DamageKind::Checksum], "{has_checksums}");
+        assert_eq!(kinds, [DamageKind::DataSection], "{has_checksums}");
     }
 }
 

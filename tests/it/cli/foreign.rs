@@ -78,7 +78,7 @@ fn what_is_lost_by_damage_is_listed_with_its_times_and_topics() {
     let done = play(&[&args[..], &[path.as_os_str()]].concat());
     let out = plain(&done.stdout);
     assert!(out.contains("damaged   1 part\n"), "{out}");
-    let line = out.lines().find(|line| line.contains("a.mcap, byte"));
+    let line = out.lines().find(|line| line.contains("s  /t, up to "));
     let line = line.unwrap_or_else(|| panic!("{out}"));
     assert!(
         line.contains("+0.000 s     0.000 s  /t, up to 1 message: "),

@@ -1,8 +1,10 @@
 //! The binary as a process: exit codes, standard output and standard error.
 
+use std::path::Path;
 use std::process::{Child, Command as Process, Output, Stdio};
 
 use assert_cmd::Command;
+use bagplay::time::{Duration, signed_seconds_text};
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -272,7 +274,7 @@ fn a_run_is_never_faster_than_its_rate_and_can_go_backwards() {
 fn info_shows_duration_topics_and_counts() {
     let text = play().arg("info").arg(demo()).assert().code(0).stderr("");
     text.stdout(
-        contains("29.998 s")
+        contains("29.997 s")
             .and(contains("/tf_static"))
             .and(contains("latched"))
             .and(contains("12,247")),
@@ -695,7 +697,10 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
     assert_eq!(played["damaged"], 1);
     let strict = [&cut, "--wire", "null", "--rate", "max", "--strict"];
     let strict = play().args(strict).assert().code(3);
-    let place = format!("{cut}: byte {}: its last ", played["damage"][0]["offset"]);
+    let place = format!(
+        "{cut}: byte {}: the file ends in the middle of a record (its last ",
+        played["damage"][0]["offset"]
+    );
     strict.stderr(contains(place).and(contains("(--strict)")));
 
     let plain = play().args(["info", &cut]).assert().code(0);
@@ -703,7 +708,7 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
         .stdout(contains(
             "no index that can be used, so it was read through",
         ))
-        .stderr(contains("are no whole record"));
+        .stderr(contains("the file ends in the middle of a record"));
     let checked = play().args(["info", "--check", &cut]).assert().code(3);
     checked.stdout(contains("damage found").and(contains("\ntruncated ")));
     let printed = play()
@@ -725,8 +730,9 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
         (unknown, part["kind"].as_str()),
         ([true; 3], Some("truncated"))
     );
-    let seconds = info["duration_s"].as_f64().unwrap();
-    let line = format!("{seconds:+12.3} s         ? s  topics not known: {cut}, byte ");
+    let ends = ["start_ns", "end_ns"].map(|key| info[key].as_i64().unwrap());
+    let seconds = signed_seconds_text(Duration::from_nanos(ends[1] - ends[0]));
+    let line = format!("{seconds:>12} s    open end  any topic: byte ");
     for args in [&["info"][..], &["info", "--check"]] {
         let page = play().args(args).arg(&cut).assert();
         page.stdout(contains("damaged   1 part\n").and(contains(&line)));
@@ -742,22 +748,69 @@ fn a_check_lists_what_is_lost_with_its_times_and_topics() {
     let files = Files::of([bytes]);
     let bag = &files.paths[0];
     let unread = play().arg("info").arg(bag).assert().code(0);
-    unread.stdout(contains("damaged   ").not());
+    let unread_line =
+        "check     contents were not read: damage in them is not known; hint: --check\n";
+    unread.stdout(contains("damaged   ").not().and(contains(unread_line)));
     let checked = play().args(["info", "--check"]).arg(bag).assert().code(3);
     let line = format!(
-        "damaged   1 part\n                +0.040 s     0.019 s  /t0, /t1, up to 20 messages: {}, byte {}\n",
-        bag.to_str().unwrap(),
+        "damaged   1 part\n                +0.040 s     0.019 s  /t0, /t1, up to 20 messages: byte {}\n",
         third.at
     );
     checked.stdout(contains(line));
     let args = ["info", "--check", "--format", "json"];
     let printed = play().args(args).arg(bag).assert().code(3);
-    let part = &json(&printed.get_output().stdout)["damaged"][0];
+    let info = json(&printed.get_output().stdout);
+    // The data section fails its checksum, too, which is no chunk more.
+    let kinds = info["check"]["damage"].as_array().unwrap().iter();
+    let kinds: Vec<_> = kinds
+        .map(|it| (it["kind"].as_str(), it["count"].as_u64()))
+        .collect();
+    let due = ["checksum", "data-section", "index"].map(|kind| (Some(kind), Some(1)));
+    assert_eq!(kinds, due);
+    assert_eq!(info["checked"], true);
+    let part = &info["damaged"][0];
     let due = serde_json::json!({
         "file": bag, "offset": third.at, "kind": "checksum", "topics": ["/t0", "/t1"],
         "start_ns": 40_000_000, "end_ns": 59_000_000, "duration_s": 0.019, "messages": 20,
     });
     assert_eq!(*part, due);
+}
+
+/// A chunk of all topics is lost, for more than a second.
+#[test]
+fn what_damage_makes_silent_is_shown_as_damage_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("flipped.mcap");
+    let mut bytes = std::fs::read(demo()).unwrap();
+    let chunk = place(&bytes, 0x06, 5);
+    bytes[chunk.at + chunk.body / 2] ^= 0x55;
+    std::fs::write(&path, bytes).unwrap();
+    let info = |args: &[&str], bag: &Path| {
+        let mut info = play();
+        info.args(["info", "--check"]).args(args).arg(bag);
+        info.output().unwrap().stdout
+    };
+    let of = |bag: &Path| json(&info(&["--format", "json"], bag));
+    let (sound, damaged) = (of(&demo()), of(&path));
+    assert_eq!(damaged["holes"], sound["holes"]);
+    assert_eq!(damaged["damaged"].as_array().unwrap().len(), 1);
+    let imu = |info: &serde_json::Value| {
+        let topics = info["topics"].as_array().unwrap().iter();
+        let imu = topics
+            .clone()
+            .find(|topic| topic["name"] == "/imu")
+            .unwrap();
+        let lost = imu["lost"].as_array().unwrap().iter();
+        lost.filter(|part| **part == true).count()
+    };
+    assert_eq!(imu(&sound), 0);
+    // A part is 1.25 s.
+    assert!((1..=3).contains(&imu(&damaged)));
+    let page = String::from_utf8(info(&[], &path)).unwrap();
+    let is_shown = |line: &str| line.starts_with("/imu ") && line.contains("█╳");
+    assert!(page.lines().any(is_shown), "{page}");
+    // Without an end of the terminal nothing gives way.
+    assert!(!page.contains("not shown in "));
 }
 
 /// As rosbag2 writes it by default. A changed payload cannot be told from what was recorded.

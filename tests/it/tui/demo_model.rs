@@ -534,7 +534,7 @@ pub(crate) fn damaged() -> Vec<DamagedPart> {
         DamageKind::Framing,
         DamageExtent::Between,
     );
-    let end = "its last 77 bytes are no whole record";
+    let end = "the file ends in the middle of a record (its last 77 bytes)";
     let end = (
         "/data/drive_1.mcap",
         end,

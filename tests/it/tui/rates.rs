@@ -41,7 +41,7 @@ fn word<'a>(text: &'a str, name: &str, before: impl Fn(&'a str) -> &'a str) -> &
 #[test]
 fn a_topic_of_bursts_has_the_mean_as_its_rate_in_the_table_and_in_info() {
     let bag = bag(&recording());
-    let info = Info::new(&bag).page(&TimeZone::UTC);
+    let info = Info::new(&bag).page(&TimeZone::UTC, None);
     let range = bag.range().unwrap();
     let shown = Facts {
         recording: range,

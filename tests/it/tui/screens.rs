@@ -263,7 +263,7 @@ fn late_and_damaged_messages() {
     assert_snapshot!(picture(&model, size(160, 24)));
 }
 
-/// What was found when the recording was opened, and what background reads meet, is not counted by the player.
+/// What background reads meet is known before the player tells its next status.
 #[test]
 fn damage_is_counted_before_anything_is_played() {
     let mut model = paused();

@@ -30,7 +30,7 @@ pub(super) struct Happened {
     pub(super) plan: Plan,
     pub(super) inputs: Vec<Input>,
     pub(super) unsent_bytes: u64,
-    /// How many damaged places of the recording were found, during playback or when it was opened.
+    /// How many damaged places of the recording are known.
     pub(super) damaged: u64,
     /// A sentence, if the recording does not have the number of messages that it states.
     pub(super) miscounted: Option<String>,
@@ -223,11 +223,10 @@ impl Rest<'_> {
         let said = child.iter().flat_map(|(_, end)| end.notes());
         say(&mut self.notes, said);
         let played = end.played.as_ref();
-        let damage = |report: &Report| report.damaged + self.bag.damage().len() as u64;
         Happened {
             unsent_bytes: played.map_or(0, |(_, unsent)| *unsent),
             inputs,
-            damaged: played.map_or(0, |(report, _)| damage(report)),
+            damaged: played.map_or(0, |(report, _)| report.damaged()),
             miscounted: played.and_then(|_| miscounted(self.bag)),
             plan,
             pacing: self.pacing,

@@ -122,7 +122,10 @@ fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> FileInde
             Some(truncated(source.len, detail))
         }
         End::Cut(at) => {
-            let detail = format!("its last {} bytes are no whole record", rest(at));
+            let detail = format!(
+                "the file ends in the middle of a record (its last {} bytes)",
+                rest(at)
+            );
             Some(truncated(at, detail))
         }
     };

@@ -8,6 +8,7 @@ use crate::bag::Topic;
 use crate::cli::report::findings::Findings;
 use crate::cli::report::units::{bytes, plural};
 use crate::cut::{RefusedTopic, Written};
+use crate::time::{Duration, seconds_text};
 use crate::untrusted::{FileName, Foreign};
 
 /// More topics than these are not named.
@@ -116,10 +117,10 @@ impl CutReport {
     pub fn page(&self) -> String {
         let used = self.topics.iter().filter(|it| it.messages + it.latched > 0);
         let mut page = format!(
-            "wrote     {}  {}\nduration  {:.3} s\ncontent   {} on {}\n",
+            "wrote     {}  {}\nduration  {} s\ncontent   {} on {}\n",
             self.out,
             bytes(self.bytes),
-            self.duration_s,
+            seconds_text(Duration::from_nanos(self.end_ns - self.start_ns)),
             plural(self.messages, "message"),
             plural(used.count() as u64, "topic"),
         );

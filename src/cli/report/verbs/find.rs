@@ -145,7 +145,7 @@ impl<'a> FindReport<'a> {
 
     /// Takes damage that the search came across.
     pub fn take_damage(&mut self, damage: &Damage) {
-        self.damage.add(damage, 1);
+        self.damage.add(damage);
     }
 
     /// How many messages were found.

@@ -68,7 +68,7 @@ impl Machine {
         let found = self.rejoins.search.as_mut().map(|(_, cue)| cue.poll());
         match found {
             Some(CuePoll::Item(Cued::Refill(message))) => self.refill(&message, out),
-            Some(CuePoll::Item(Cued::Damage(damage))) => self.report.damaged_one(damage),
+            Some(CuePoll::Item(Cued::Damage(damage))) => self.report.damaged_one(&damage),
             Some(CuePoll::Item(Cued::Message(_)) | CuePoll::End) => self.rejoins.search = None,
             Some(CuePoll::Pending) | None => return false,
         }

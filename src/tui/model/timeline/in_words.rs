@@ -3,7 +3,7 @@
 use ratatui::text::Span;
 
 use crate::bag::{DamageExtent, DamagedPart, TopicId};
-use crate::time::TimeRange;
+use crate::time::{TimeRange, seconds_text};
 use crate::tui::model::Model;
 use crate::untrusted::Foreign;
 
@@ -55,8 +55,8 @@ impl Model {
     /// `hole of /camera from +00:40.000, 0.300 s`. Without a topic: of all topics.
     pub(in crate::tui) fn hole_in_words(&self, topic: Option<TopicId>, range: TimeRange) -> String {
         let whose = topic.map_or("all topics", |id| self.shown_name(id));
-        let (from, seconds) = (self.elapsed(range.start()), range.duration().as_secs_f64());
-        format!("hole of {whose} from {from}, {seconds:.3} s")
+        let (from, seconds) = (self.elapsed(range.start()), seconds_text(range.duration()));
+        format!("hole of {whose} from {from}, {seconds} s")
     }
 
     /// `damage +00:34.000 to +00:36.000: drive.mcap: up to 460 messages of /camera, /imu, /scan and 2 more`

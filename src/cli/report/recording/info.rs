@@ -1,14 +1,19 @@
 //! The contents of a recording, as an object for programs; `page.rs` writes it for people.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
 use super::check::Check;
-use super::findings::Findings;
-use super::gaps::damaged::DamagedParts;
-use super::gaps::holes::HoleInfo;
-use crate::bag::{Bag, FileSummary, Hole, IndexOrigin, Outline, RecordedRate, Topic, TopicOutline};
+use super::damaged::DamagedParts;
+use super::holes::HoleInfo;
+use crate::bag::{
+    Bag, FileSummary, Hole, IndexOrigin, Outline, RecordedRate, Topic, TopicId, TopicOutline,
+};
+use crate::cli::report::findings::Findings;
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
+use crate::time::{Ros, Time, TimeRange};
 use crate::transcode::Transcoder;
 use crate::untrusted::FileName;
 
@@ -30,6 +35,8 @@ pub struct Info {
     pub(crate) damaged: DamagedParts,
     pub(crate) marks: Vec<MarkInfo>,
     damage: Findings,
+    /// Whether everything was read. Otherwise damage in the contents is not known.
+    checked: bool,
     /// The result of reading everything, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
@@ -72,8 +79,10 @@ pub(crate) struct TopicInfo {
     pub(crate) hz_is_mean: bool,
     /// Payload bytes: exact after a check, otherwise as message indexes give them.
     pub(crate) bytes: Option<u64>,
-    /// Messages in each of 24 equal parts of the recording.
+    /// Messages in each of 24 equal parts of the recording, as the indexes list them.
     pub(crate) density: Vec<f64>,
+    /// In which of these parts messages of the topic are lost, or may be.
+    pub(crate) lost: Vec<bool>,
     pub(crate) latched: bool,
     pub(crate) qos: Vec<String>,
     pub(crate) type_hash: Option<String>,
@@ -127,13 +136,26 @@ impl Info {
             shown.hz = rate.map(|rate| rate.hz);
             shown.hz_is_mean = rate.is_some_and(|rate| rate.is_mean);
         }
+        let parts = bag.damaged_parts();
+        if let Some(range) = range {
+            for (shown, id) in topics.iter_mut().zip((0..).map(TopicId)) {
+                let lost = parts.iter().filter(|part| part.concerns(id));
+                let lost: Vec<_> = lost.map(|part| parts_of(range, part.range)).collect();
+                let is_lost = |part| lost.iter().any(|lost| lost.contains(&part));
+                shown.lost = (0..PARTS).map(is_lost).collect();
+            }
+        }
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         let found = match &check {
             Some(check) => check.holes().map(<[Hole]>::to_vec),
             None => timing.and_then(|timing| timing.holes),
         };
-        let shown = |holes: Vec<Hole>| holes.into_iter().map(|hole| HoleInfo::new(bag, hole));
-        let holes = found.map(|holes| shown(holes).collect());
+        // What is silent because of damage is listed as damage.
+        let shown = |holes: Vec<Hole>| {
+            let recorded = holes.into_iter().filter(|hole| !hole.is_because_of(&parts));
+            recorded.map(|hole| HoleInfo::new(bag, hole)).collect()
+        };
+        let holes = found.map(shown);
         let damaged = match &check {
             Some(check) => check.damaged().clone(),
             None => DamagedParts::of(bag),
@@ -152,6 +174,7 @@ impl Info {
             damaged,
             marks: Vec::new(),
             damage: Findings::of(bag.damage()),
+            checked: check.is_some(),
             check,
         }
     }
@@ -160,6 +183,17 @@ impl Info {
     pub fn is_sound(&self) -> bool {
         self.damage.list().is_empty() && self.check.as_ref().is_none_or(Check::is_sound)
     }
+}
+
+/// The parts of the density of a recording that times within it touch.
+fn parts_of(recording: TimeRange, times: TimeRange) -> RangeInclusive<usize> {
+    let span = i128::from(recording.duration().as_nanos()) + 1;
+    let part = |time: Time<Ros>| {
+        let into = i128::from(time.saturating_since(recording.start()).as_nanos());
+        let part = into.clamp(0, span - 1) * PARTS as i128 / span;
+        usize::try_from(part).unwrap_or(0)
+    };
+    part(times.start())..=part(times.stop())
 }
 
 fn file_info(file: &FileSummary) -> FileInfo {
@@ -197,6 +231,7 @@ fn topic_info(topic: &Topic, outline: TopicOutline) -> TopicInfo {
         hz_is_mean: false,
         bytes: outline.bytes,
         density: outline.density,
+        lost: Vec::new(),
         latched: topic.is_latched,
         qos,
         type_hash: topic.type_hash.clone(),

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::findings::Findings;
-use super::gaps::damaged::DamagedParts;
-use super::units::{bytes, count, plural};
+use super::damaged::DamagedParts;
 use crate::bag::{Bag, Damage, DamageKind, Direction, Hole, HoleFinder, Selection, StartAt};
+use crate::cli::report::findings::Findings;
+use crate::cli::report::units::{bytes, count, plural};
 use crate::time::Time;
 
 /// The result of reading everything, as `play info --check --format json` writes it.
@@ -78,7 +78,7 @@ impl Check {
                     }
                 }
                 Err(damage) => {
-                    check.damage.add(&damage, 1);
+                    check.damage.add(&damage);
                     check.add_part(bag, &damage);
                     walked.insert((damage.file, damage.offset));
                 }
@@ -92,7 +92,7 @@ impl Check {
         for damage in full.damage {
             // Damage at this place may have been added by the walk above; this adds what the walk does not read.
             if !walked.contains(&(damage.file.clone(), damage.offset)) {
-                check.damage.add(&damage, 1);
+                check.damage.add(&damage);
                 check.add_part(bag, &damage);
             }
         }
@@ -109,7 +109,7 @@ impl Check {
                 kind: DamageKind::Index,
                 detail: format!("messages: {detail}"),
             };
-            check.damage.add(&damage, 1);
+            check.damage.add(&damage);
         }
         check
     }
@@ -177,6 +177,9 @@ impl Check {
         }
         for finding in self.damage.list() {
             let _ = writeln!(page, "{:<9} {finding}", finding.kind);
+        }
+        if !self.is_sound() {
+            page.push_str("hint      to write what can be read: play cut BAG -o OUT\n");
         }
         page
     }

@@ -6,11 +6,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::check::Check;
-use super::gaps::holes::hole_lines;
+use super::holes::hole_lines;
 use super::info::{FileInfo, Info, MarkInfo, TopicInfo};
-use super::units::{bytes, count, plural};
-use crate::bag::RecordedRate;
-use crate::time::{Ros, Time};
+use super::names::{LONGEST, printable};
+use super::table::table;
+use crate::cli::report::units::{bytes, count, plural};
+use crate::time::{Ros, Time, seconds_text, signed_seconds_text};
 use crate::untrusted::Foreign;
 
 /// More files than this are summarized in one line.
@@ -19,12 +20,11 @@ const MOST_FILES: usize = 8;
 const MOST_MARKS: usize = 100;
 /// More topics that cannot be transcoded are not listed.
 const MOST_REFUSED: usize = 8;
-/// Longer names are shortened when shown.
-const LONGEST: usize = 200;
 
 impl Info {
-    /// The page, with times in local time and UTC.
-    pub fn page(&self, zone: &TimeZone) -> String {
+    /// The page, with times in local time and UTC. If a `width` is given, in columns, the table of topics is made to
+    /// fit.
+    pub fn page(&self, zone: &TimeZone, width: Option<usize>) -> String {
         let mut page = String::new();
         if self.files.len() <= MOST_FILES {
             for file in &self.files {
@@ -34,14 +34,16 @@ impl Info {
             files_line(&mut page, &self.files);
         }
         // Writing into a string does not fail.
-        let _ = match (self.start_ns, self.end_ns, self.duration_s) {
-            (Some(start), Some(end), Some(duration)) => writeln!(
+        let ends = self.start_ns.zip(self.end_ns);
+        let _ = match ends.map(|(start, end)| (Time::from_nanos(start), Time::from_nanos(end))) {
+            Some((start, end)) => writeln!(
                 page,
-                "duration  {duration:.3} s\nstart     {}\nend       {}",
-                moment(Time::from_nanos(start), zone),
-                moment(Time::from_nanos(end), zone)
+                "duration  {} s\nstart     {}\nend       {}",
+                seconds_text(end.saturating_since(start)),
+                moment(start, zone),
+                moment(end, zone)
             ),
-            _ => writeln!(page, "duration  none: no messages"),
+            None => writeln!(page, "duration  none: no messages"),
         };
         let known = self
             .message_count
@@ -55,15 +57,19 @@ impl Info {
         if self.start_ns.is_some() {
             let is_checked = self.check.is_some();
             hole_lines(&mut page, self.holes.as_deref(), self.start_ns, is_checked);
-            self.damaged.lines(&mut page, self.start_ns);
+            let is_one_file = self.files.len() == 1;
+            self.damaged.lines(&mut page, self.start_ns, is_one_file);
         }
-        if let Some(check) = &self.check {
-            page.push_str(&check.page());
+        match &self.check {
+            Some(check) => page.push_str(&check.page()),
+            None => page.push_str(
+                "check     contents were not read: damage in them is not known; hint: --check\n",
+            ),
         }
         transcode_lines(&mut page, &self.topics);
         if !self.topics.is_empty() {
             page.push('\n');
-            table(&mut page, &self.topics);
+            table(&mut page, &self.topics, width);
         }
         page
     }
@@ -78,9 +84,9 @@ fn mark_lines(page: &mut String, marks: &[MarkInfo], start_ns: Option<i64>) {
     let start = Time::from_nanos(start_ns.unwrap_or(0));
     for mark in marks.iter().take(MOST_MARKS) {
         let time: Time<Ros> = Time::from_nanos(mark.time_ns);
-        let into = time.saturating_since(start).as_secs_f64();
+        let into = signed_seconds_text(time.saturating_since(start));
         let name = printable(&mark.name);
-        let line = format!("          {into:+12.3} s  {name}");
+        let line = format!("          {into:>12} s  {name}");
         let _ = writeln!(page, "{}", line.trim_end());
     }
     if let Some(more @ 1..) = marks.len().checked_sub(MOST_MARKS) {
@@ -106,69 +112,6 @@ fn transcode_lines(page: &mut String, topics: &[TopicInfo]) {
     if let Some(more @ 1..) = refused.len().checked_sub(MOST_REFUSED) {
         let _ = writeln!(page, "          and {} more", count(more as u64));
     }
-}
-
-fn table(page: &mut String, topics: &[TopicInfo]) {
-    let head = ["topic", "type", "messages", "Hz", "size", "density", "QoS"];
-    let mut rows = vec![head.map(str::to_owned)];
-    rows.extend(topics.iter().map(row));
-    let mut widths = [0; 7];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    for row in &rows {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-            // Numbers are aligned at their end, words at their beginning.
-            let _ = match column {
-                2..=4 => write!(line, "{cell:>width$}  "),
-                _ => write!(line, "{cell:<width$}  "),
-            };
-        }
-        let _ = writeln!(page, "{}", line.trim_end());
-    }
-}
-
-fn row(topic: &TopicInfo) -> [String; 7] {
-    let kind = match topic.encoding.as_str() {
-        "cdr" => printable(&topic.type_name),
-        encoding => printable(&format!("{} ({encoding})", topic.type_name)),
-    };
-    let mut qos = match topic.qos.len() {
-        0 => "not recorded".into(),
-        _ => topic.qos.join("; "),
-    };
-    if topic.latched {
-        qos = format!("latched; {qos}");
-    }
-    let is_mean = topic.hz_is_mean;
-    let rate = topic.hz.map(|hz| RecordedRate { hz, is_mean });
-    [
-        printable(&topic.name),
-        kind,
-        topic.message_count.map_or("?".into(), count),
-        rate.map_or("–".into(), |rate| rate.to_string()),
-        topic.bytes.map_or("?".into(), bytes),
-        sparkline(&topic.density),
-        qos,
-    ]
-}
-
-/// One column per part; the highest is the fullest part of this topic. A part without a message is blank.
-fn sparkline(density: &[f64]) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let most = density.iter().copied().fold(0.0, f64::max);
-    let bar = |share: &f64| {
-        if *share <= 0.0 {
-            return ' ';
-        }
-        let steps = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
-        let step = steps.iter().take_while(|step| share / most > **step);
-        BARS.get(step.count()).copied().unwrap_or('█')
-    };
-    density.iter().map(bar).collect()
 }
 
 fn file_lines(page: &mut String, file: &FileInfo) {
@@ -259,21 +202,9 @@ fn moment(t: Time<Ros>, zone: &TimeZone) -> String {
     }
 }
 
-/// Names come from the file: nothing in them may control the terminal.
-fn printable(name: &str) -> String {
-    Foreign::text(name).at_most(LONGEST).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_cannot_steer_the_terminal_nor_flood_it() {
-        assert_eq!(printable("/a\x1b[2J\nb"), "/a\\u{1b}[2J\\nb");
-        assert_eq!(printable("/a\u{202e}b"), "/a\\u{202e}b");
-        assert_eq!(printable(&"x".repeat(1000)).chars().count(), 201);
-    }
 
     #[test]
     fn a_moment_is_shown_in_all_its_forms_and_in_none_twice() {
@@ -287,11 +218,5 @@ mod tests {
             moment(time, &TimeZone::UTC),
             "2023-11-14 22:13:20.123 UTC  (1700000000.123456789)"
         );
-    }
-
-    #[test]
-    fn a_sparkline_shows_gaps_and_the_fullest_part() {
-        assert_eq!(sparkline(&[0.0, 1.0, 4.0, 8.0, 0.1]), " ▁▄█▁");
-        assert_eq!(sparkline(&[0.0; 3]), "   ");
     }
 }

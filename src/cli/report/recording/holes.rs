@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::bag::{Bag, Hole, Silent};
 use crate::cli::report::units::count;
-use crate::time::{Ros, Time};
+use crate::time::{Ros, Time, seconds_text, signed_seconds_text};
 use crate::untrusted::Foreign;
 
 /// More holes than these are not listed.
@@ -70,7 +70,7 @@ pub(crate) fn hole_lines(
     let start: Time<Ros> = Time::from_nanos(start_ns.unwrap_or(0));
     for hole in holes.iter().take(MOST_HOLES) {
         let time = Time::from_nanos(hole.start_ns);
-        let into = time.saturating_since(start).as_secs_f64();
+        let into = signed_seconds_text(time.saturating_since(start));
         let silent = match (&hole.topic, hole.period_s) {
             (Some(topic), Some(period)) => {
                 let topic = Foreign::text(topic).at_most(LONGEST);
@@ -78,8 +78,8 @@ pub(crate) fn hole_lines(
             }
             _ => "all topics".to_owned(),
         };
-        let length = hole.duration_s;
-        let _ = writeln!(page, "          {into:+12.3} s  {length:8.3} s  {silent}");
+        let length = seconds_text(Time::from_nanos(hole.end_ns).saturating_since(time));
+        let _ = writeln!(page, "          {into:>12} s  {length:>8} s  {silent}");
     }
     if let Some(more @ 1..) = holes.len().checked_sub(MOST_HOLES) {
         let _ = writeln!(page, "          and {} more", count(more as u64));

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::bag::{Bag, DamageExtent, DamagedPart};
 use crate::cli::report::units::{count, plural};
-use crate::time::{Ros, Time};
+use crate::time::{Ros, Time, seconds_text, signed_seconds_text};
 use crate::untrusted::{FileName, Foreign};
 
 /// More parts than these are not listed.
@@ -83,8 +83,8 @@ impl DamagedParts {
     }
 
     /// Adds the parts to the page, with their times relative to the start, as `--start` accepts them. Nothing if there
-    /// are none.
-    pub(crate) fn lines(&self, page: &mut String, start_ns: Option<i64>) {
+    /// are none. The file of each part is named unless `is_one_file`.
+    pub(crate) fn lines(&self, page: &mut String, start_ns: Option<i64>, is_one_file: bool) {
         if self.list.is_empty() {
             return;
         }
@@ -93,18 +93,25 @@ impl DamagedParts {
         let start: Time<Ros> = Time::from_nanos(start_ns.unwrap_or(0));
         for part in &self.list {
             let time = Time::from_nanos(part.start_ns);
-            let into = time.saturating_since(start).as_secs_f64();
-            let length = part.duration_s;
-            let length = length.map_or("?".to_owned(), |length| format!("{length:.3}"));
+            let into = signed_seconds_text(time.saturating_since(start));
+            let length = part.end_ns.map_or("open end".to_owned(), |end| {
+                let length = Time::from_nanos(end).saturating_since(time);
+                format!("{} s", seconds_text(length))
+            });
             let topics = part.topics_in_words();
             let messages = part.messages;
             let messages = messages.map_or_else(String::new, |messages| {
                 format!(", up to {}", plural(messages, "message"))
             });
+            let file = if is_one_file {
+                String::new()
+            } else {
+                format!("{}, ", part.file)
+            };
             let _ = writeln!(
                 page,
-                "          {into:+12.3} s  {length:>8} s  {topics}{messages}: {}, byte {}",
-                part.file, part.offset
+                "          {into:>12} s  {length:>10}  {topics}{messages}: {file}byte {}",
+                part.offset
             );
         }
         if let Some(more @ 1..) = self.all.checked_sub(self.list.len() as u64) {
@@ -116,7 +123,7 @@ impl DamagedParts {
 impl DamagedInfo {
     fn topics_in_words(&self) -> String {
         if self.topics.is_empty() {
-            return "topics not known".to_owned();
+            return "any topic".to_owned();
         }
         let named = self.topics.iter().take(MOST_TOPICS);
         let named: Vec<String> = named
