@@ -14,6 +14,8 @@ pub struct Cut {
     pub latched: LatchedState,
     /// In which form messages are written.
     pub payloads: Payloads,
+    /// Whether chunks are opened before they are copied as they are.
+    pub chunks: CopiedChunks,
     /// What is written.
     pub form: CutForm,
     /// What becomes of an earlier recording in the place of the cut.
@@ -21,13 +23,14 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// This range of all topics of a bag, with the latched state, as a file that must not exist yet.
+    /// This range of all topics of a bag, with the latched state and without damage, as a file that must not exist yet.
     pub fn new(bag: &Bag, range: TimeRange) -> Self {
         Self {
             range,
             topics: Selection::all(bag),
             latched: LatchedState::default(),
             payloads: Payloads::default(),
+            chunks: CopiedChunks::default(),
             form: CutForm::default(),
             existing: Existing::default(),
         }
@@ -54,6 +57,16 @@ pub enum Payloads {
     /// ROS 1 messages as CDR, with the ROS 2 form of their types; all others as they are recorded. Topics without such
     /// a form are left out ([`Written::refused`](super::Written::refused)).
     Ros1AsCdr,
+}
+
+/// Whether chunks are opened before they are copied as they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CopiedChunks {
+    /// They are decompressed, their checksums compared and their messages counted: damage is not copied.
+    #[default]
+    Checked,
+    /// They are not, which is faster: damage inside of them is copied, too, and is not reported.
+    Unchecked,
 }
 
 /// What is written.

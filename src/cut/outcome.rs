@@ -51,7 +51,7 @@ pub struct Written {
     pub attachments: u64,
     /// How many metadata records it has.
     pub metadata: u64,
-    /// What could not be read and is not in it, beginning with what was found when the bag was opened.
+    /// What could not be read and is not in it, each place once, beginning with what was found when the bag was opened.
     pub damage: Vec<Damage>,
 }
 

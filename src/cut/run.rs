@@ -19,8 +19,8 @@ impl Cut {
     /// Writes the cut of the bag to a file or directory. `tell` is called at each chunk; if it breaks, nothing is
     /// written. Until the cut is whole it has a temporary name beside the target.
     ///
-    /// A chunk that is copied as it is is not decompressed: damage inside of it is copied, too. What cannot be read
-    /// otherwise is left out and reported in [`Written::damage`].
+    /// What cannot be read is left out and reported in [`Written::damage`], unless chunks are copied
+    /// [`Unchecked`](super::CopiedChunks::Unchecked).
     ///
     /// # Errors
     /// See [`CutError`]. The target is then as it was.

@@ -1,7 +1,7 @@
 //! [`Target`]: where a cut is written. It is made under a temporary name beside its place and renamed when it is whole.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -148,65 +148,87 @@ fn check(
     existing: Existing,
     inputs: &[FileSummary],
 ) -> Result<PathBuf, CutError> {
-    let is_input = |path: &Path| {
-        let identity = file_identity(path).ok()?;
-        let input = inputs.iter().find(|input| input.identity == identity)?;
-        Some(CutError::IsInput {
-            path: path.to_owned(),
-            file: input.name.clone(),
-        })
-    };
-    let refused = |why: String| CutError::NotReplaceable {
-        path: named.to_owned(),
-        why,
-    };
-    if let Some(error) = is_input(named) {
+    if let Some(error) = input_at(named, inputs) {
         return Err(error);
     }
     let Ok(link) = fs::symlink_metadata(named) else {
         return Ok(named.to_owned());
     };
-    if existing == Existing::Kept {
-        return Err(CutError::Exists {
-            path: named.to_owned(),
-        });
-    }
-    // A link stays a link, unless it leads nowhere.
-    let Ok(found) = fs::metadata(named) else {
-        return Ok(named.to_owned());
+    // What is never replaced is refused as such, so that nobody is told to ask for that.
+    let place = match fs::metadata(named) {
+        Ok(found) => {
+            let place = target_of(named, &link)?;
+            check_replaceable((named, &place), form, &found, inputs)?;
+            place
+        }
+        // A link that leads nowhere is itself replaced.
+        Err(_) => named.to_owned(),
     };
-    let place = if link.is_symlink() {
-        let place = fs::canonicalize(named);
-        place.map_err(|source| CutError::Write {
+    match existing {
+        Existing::Kept => Err(CutError::Exists {
             path: named.to_owned(),
-            source,
-        })?
-    } else {
-        named.to_owned()
+        }),
+        Existing::Replaced => Ok(place),
+    }
+}
+
+/// The error if a path is a file of a recording that is cut.
+fn input_at(path: &Path, inputs: &[FileSummary]) -> Option<CutError> {
+    let identity = file_identity(path).ok()?;
+    let input = inputs.iter().find(|input| input.identity == identity)?;
+    Some(CutError::IsInput {
+        path: path.to_owned(),
+        file: input.name.clone(),
+    })
+}
+
+/// What is found at a name. A link stays a link.
+fn target_of(named: &Path, found: &Metadata) -> Result<PathBuf, CutError> {
+    if !found.is_symlink() {
+        return Ok(named.to_owned());
+    }
+    fs::canonicalize(named).map_err(|source| CutError::Write {
+        path: named.to_owned(),
+        source,
+    })
+}
+
+/// Refuses what is never replaced by a cut of this form.
+fn check_replaceable(
+    (named, place): (&Path, &Path),
+    form: CutForm,
+    found: &Metadata,
+    inputs: &[FileSummary],
+) -> Result<(), CutError> {
+    let refused = |why: String| {
+        Err(CutError::NotReplaceable {
+            path: named.to_owned(),
+            why,
+        })
     };
     match form {
-        CutForm::File if found.is_dir() => Err(refused("it is a directory".to_owned())),
-        CutForm::File if !found.is_file() => Err(refused("it is no regular file".to_owned())),
-        CutForm::File => Ok(place),
-        CutForm::Rosbag2 if !found.is_dir() => Err(refused("it is no directory".to_owned())),
+        CutForm::File if found.is_dir() => refused("it is a directory".to_owned()),
+        CutForm::File if !found.is_file() => refused("it is no regular file".to_owned()),
+        CutForm::File => Ok(()),
+        CutForm::Rosbag2 if !found.is_dir() => refused("it is no directory".to_owned()),
         CutForm::Rosbag2 => {
-            let listed = fs::read_dir(&place).map_err(|source| CutError::Write {
+            let listed = fs::read_dir(place).map_err(|source| CutError::Write {
                 path: named.to_owned(),
                 source,
             })?;
             for entry in listed.flatten() {
                 let path = entry.path();
-                if let Some(error) = is_input(&path) {
+                if let Some(error) = input_at(&path, inputs) {
                     return Err(error);
                 }
                 let is_file = entry.file_type().is_ok_and(|it| it.is_file());
                 if !is_file || !is_of_recording(&path) {
                     let name = entry.file_name();
                     let name = Foreign::path(Path::new(&name)).to_string();
-                    return Err(refused(format!("{name} in it is no part of a recording")));
+                    return refused(format!("{name} in it is no part of a recording"));
                 }
             }
-            Ok(place)
+            Ok(())
         }
     }
 }

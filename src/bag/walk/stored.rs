@@ -330,6 +330,19 @@ impl OpenedChunk {
         })
     }
 
+    /// Whether it could be read whole, and its messages are as many of each channel as its message indexes list.
+    pub(crate) fn is_as_listed(&self, sealed: &SealedChunk) -> bool {
+        let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
+        for message in self.messages() {
+            *counts.entry(message.channel).or_default() += 1;
+        }
+        let listed = sealed.indexes.iter();
+        self.is_sound
+            && counts
+                .into_iter()
+                .eq(listed.map(|(id, index)| (*id, index.count)))
+    }
+
     /// Whether it has no other message than those listed, and no definition that `is_known` denies.
     pub(crate) fn has_nothing_else(&self, is_known: impl Fn(&Definition) -> bool) -> bool {
         let mut messages = 0;

@@ -8,7 +8,7 @@ use super::select::{SelectError, select};
 use crate::bag::{Bag, Selection};
 use crate::cli::args::verbs::convert::ConvertArgs;
 use crate::cli::args::verbs::cut::CutArgs;
-use crate::cut::{Cut, CutError, CutForm, Existing, LatchedState, Payloads};
+use crate::cut::{CopiedChunks, Cut, CutError, CutForm, Existing, LatchedState, Payloads};
 use crate::transcode::Transcoder;
 use crate::untrusted::Foreign;
 
@@ -63,6 +63,11 @@ pub fn cut_plan(args: &CutArgs, bag: &Bag) -> Result<Cut, CutPlanError> {
             LatchedState::LeftOut
         } else {
             LatchedState::Added
+        },
+        chunks: if args.unchecked {
+            CopiedChunks::Unchecked
+        } else {
+            CopiedChunks::Checked
         },
         form: form(&args.out, args.rosbag2),
         existing: existing(args.force),
@@ -129,7 +134,7 @@ fn is_inside(out: &Path, bag: &Path) -> bool {
 pub fn cut_hint(error: &CutError) -> Option<&'static str> {
     match error {
         CutError::Exists { .. } => Some("--force replaces it"),
-        CutError::IsInput { .. } => Some("give another name"),
+        CutError::IsInput { .. } | CutError::NotReplaceable { .. } => Some("give another name"),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! [`Copy`]: walks over the chunks of all files once, and copies what belongs to the cut.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::ops::{ControlFlow, Range};
 
@@ -11,7 +11,7 @@ use super::sealed_run::SealedRun;
 use crate::bag::{Bag, Damage, DamageKind, OpenedChunk, SealedChunk, Stored, StoredChunk, TopicId};
 use crate::cut::definitions::Definitions;
 use crate::cut::error::CutError;
-use crate::cut::options::{Cut, LatchedState};
+use crate::cut::options::{CopiedChunks, Cut, LatchedState};
 use crate::cut::outcome::{CutProgress, TopicShare};
 use crate::cut::target::Target;
 use crate::cut::translation::Translation;
@@ -89,7 +89,9 @@ impl<'a> Copy<'a> {
     }
 
     /// The file, and what is known of its content.
-    pub(crate) fn finish(self) -> Copied {
+    pub(crate) fn finish(mut self) -> Copied {
+        let mut places = HashSet::new();
+        self.damage.retain(|damage| places.insert(damage.place()));
         Copied {
             file: self.file,
             damage: self.damage,
@@ -131,23 +133,12 @@ impl<'a> Copy<'a> {
 
     /// Copies a chunk as it is, or the messages of it that belong to the cut.
     fn take(&mut self, chunk: StoredChunk) -> Result<(), Stop> {
-        let is_within = |times: TimeRange| self.cut.range.intersection(times) == Some(times);
-        let is_sealable =
-            chunk.times.is_some_and(is_within) && self.definitions.fit_all_of(chunk.input);
-        if is_sealable
-            && let Some(sealed) = self.stored.sealed(chunk)
-            && self.shares_of(chunk.input, &sealed).is_some()
+        let sealed = self.sealed(chunk);
+        if self.cut.chunks == CopiedChunks::Unchecked
+            && let Some(sealed) = sealed
         {
-            if !self.run.is_continued_by(chunk, &sealed) {
-                self.copy_run()?;
-            }
-            self.run.chunks.push((chunk, sealed));
-            if self.run.is_long() {
-                self.copy_run()?;
-            }
-            return Ok(());
+            return self.copy_sealed(chunk, sealed);
         }
-        self.copy_run()?;
         let opened = self.stored.open(chunk, &self.cut.topics, self.cut.range);
         let (opened, damage) = match opened {
             Ok(opened) => opened,
@@ -156,11 +147,40 @@ impl<'a> Copy<'a> {
                 return Ok(());
             }
         };
+        if let Some(sealed) = sealed.filter(|sealed| opened.is_as_listed(sealed)) {
+            return self.copy_sealed(chunk, sealed);
+        }
+        self.copy_run()?;
         self.damage.extend(damage);
         match self.unchanged(chunk.input, &opened) {
             Some((header, bytes)) => self.copy_opened(chunk, (&header, bytes), &opened),
             None => self.copy_messages(chunk.input, &opened),
         }
+    }
+
+    /// What is needed to copy a chunk as it is; `None` if not all of it belongs to the cut, or if it cannot be copied
+    /// so.
+    fn sealed(&mut self, chunk: StoredChunk) -> Option<SealedChunk> {
+        let range = self.cut.range;
+        let is_within = |times: TimeRange| range.intersection(times) == Some(times);
+        if !chunk.times.is_some_and(is_within) || !self.definitions.fit_all_of(chunk.input) {
+            return None;
+        }
+        let sealed = self.stored.sealed(chunk)?;
+        let is_defined = self.shares_of(chunk.input, &sealed).is_some();
+        is_defined.then_some(sealed)
+    }
+
+    /// Copies a chunk as it is: with those after it, if they continue it.
+    fn copy_sealed(&mut self, chunk: StoredChunk, sealed: SealedChunk) -> Result<(), Stop> {
+        if !self.run.is_continued_by(chunk, &sealed) {
+            self.copy_run()?;
+        }
+        self.run.chunks.push((chunk, sealed));
+        if self.run.is_long() {
+            self.copy_run()?;
+        }
+        Ok(())
     }
 
     /// The number of messages of each topic; `None` if a channel is not defined.
@@ -175,8 +195,8 @@ impl<'a> Copy<'a> {
             .collect()
     }
 
-    /// Copies the chunks that are not opened, with their message indexes: together, or if not all of them can be read,
-    /// each by itself.
+    /// Copies the chunks that stay as they are, with their message indexes: together, or if not all of them can be
+    /// read, each by itself.
     fn copy_run(&mut self) -> Result<(), Stop> {
         let run = std::mem::take(&mut self.run);
         let Some((input, bytes)) = run.bytes() else {

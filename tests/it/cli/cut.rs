@@ -217,7 +217,7 @@ fn damage_is_named_in_text_and_json_and_with_strict_it_ends_with_3() {
         cut.args(["-o", "x.mcap", "--force"]).args(args);
         cut.assert()
     };
-    let said = "its last 50 bytes are no whole record";
+    let said = "the file ends in the middle of a record (its last 50 bytes)";
     cut(&[]).code(0).stdout(
         contains("truncated ")
             .and(contains(said))
@@ -254,6 +254,81 @@ fn damage_is_named_in_text_and_json_and_with_strict_it_ends_with_3() {
     let done = cut(&["--start", "0.000000006"]).code(3).stdout("");
     done.stderr(contains("no message of the selected topics").and(contains("zstd: ")));
     assert_eq!(names(dir.path()).len(), 1);
+}
+
+/// What `play info --check` can read of a recording, and whether it finds damage.
+fn checked(bag: &Path) -> (u64, bool) {
+    let mut info = play();
+    info.args(["info", "--check", "--format", "json"]).arg(bag);
+    let done = info.output().unwrap();
+    let messages = json(&done.stdout)["check"]["messages"].as_u64().unwrap();
+    (messages, done.status.code() == Some(3))
+}
+
+#[test]
+fn a_cut_of_everything_has_what_can_be_read_of_a_damaged_recording() {
+    let dir = tempfile::tempdir().unwrap();
+    let sound = fs::read(demo()).unwrap();
+    let summary = place(&sound, op::DATA_END, 0).at;
+    let flipped = {
+        let mut bytes = sound.clone();
+        let chunk = place(&bytes, op::CHUNK, 5);
+        bytes[chunk.at + chunk.body / 2] ^= 0x55;
+        bytes
+    };
+    let (bag, out) = (dir.path().join("bag.mcap"), dir.path().join("out.mcap"));
+    for (name, bytes) in [
+        ("flipped", &flipped[..]),
+        ("truncated", &sound[..sound.len() / 2]),
+        ("no summary", &sound[..summary]),
+        ("flipped, and no summary", &flipped[..summary]),
+    ] {
+        fs::write(&bag, bytes).unwrap();
+        let (readable, is_damaged) = checked(&bag);
+        assert!(is_damaged && readable > 3_000, "{name}: {readable}");
+        let page = play().args(["info", "--check"]).arg(&bag).assert().code(3);
+        page.stdout(contains("to write what can be read: play cut BAG -o OUT"));
+        let mut cut = play();
+        cut.arg("cut").arg(&bag).arg("-o").arg(&out);
+        cut.assert().code(0);
+        assert_eq!(checked(&out), (readable, false), "{name}");
+        assert_eq!(digest(&out), digest(&bag), "{name}");
+        fs::remove_file(&out).unwrap();
+    }
+
+    // Without a look into the chunks, their damage stays.
+    fs::write(&bag, &flipped).unwrap();
+    let mut cut = play();
+    cut.args(["cut", "--unchecked"])
+        .arg(&bag)
+        .arg("-o")
+        .arg(&out);
+    cut.assert().code(0);
+    assert!(checked(&out).1);
+}
+
+#[test]
+fn what_is_never_replaced_is_refused_without_a_hint_at_force() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("photos")).unwrap();
+    fs::write(dir.path().join("photos/me.jpeg"), "x").unwrap();
+    fs::write(dir.path().join("file"), "x").unwrap();
+    let cut = |out: &str, more: &[&str]| {
+        let mut cut = play();
+        cut.current_dir(dir.path()).arg("cut").arg(demo());
+        cut.args(["-o", out]).args(more);
+        cut.assert().code(2)
+    };
+    for more in [&[][..], &["--force"]] {
+        for (out, why) in [
+            ("photos", "photos is not replaced: it is a directory"),
+            ("photos/", "me.jpeg in it is no part of a recording"),
+        ] {
+            let refused = cut(out, more);
+            refused.stderr(contains(why).and(contains("--force").not()));
+        }
+    }
+    cut("file", &[]).stderr(contains("--force replaces it"));
 }
 
 #[test]

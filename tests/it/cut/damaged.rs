@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use bagplay::bag::{Bag, Cost, DamageKind, Opening, ReadAt, Selection};
-use bagplay::cut::CutError;
+use bagplay::cut::{CopiedChunks, Cut, CutError};
 use bytes::Bytes;
 use mcap::Compression;
 use mcap::records::op;
@@ -81,19 +81,63 @@ fn a_chunk_with_a_wrong_message_index_is_opened_and_gets_a_new_one() {
     }
 }
 
+/// A payload, the compressed data, or the channel of a message in the third chunk is changed. Nothing outside of the
+/// chunk tells.
 #[test]
-fn damage_inside_a_chunk_that_is_copied_is_copied() {
+fn a_chunk_is_copied_as_it_is_only_if_it_is_sound() {
     let checked = base(None).options(|o| o.calculate_chunk_crcs(true));
-    let mut bytes = checked.write();
-    let at = chunk_field(&bytes, 2, 500);
-    bytes[at] ^= 1;
+    let zstd = base(Some(Compression::Zstd));
+    let flipped: fn(&mut Vec<u8>) = |bytes| {
+        let at = chunk_field(bytes, 2, 500);
+        bytes[at] ^= 1;
+    };
+    let garbled: fn(&mut Vec<u8>) = |bytes| {
+        let at = chunk_field(bytes, 2, 45);
+        bytes[at..at + 8].fill(0xff);
+    };
+    for (spec, change, kind) in [
+        (checked, flipped, DamageKind::Checksum),
+        (zstd, garbled, DamageKind::Compression),
+    ] {
+        let mut bytes = spec.write();
+        change(&mut bytes);
+        let bag = bag(&bytes);
+        let all = bag.range().unwrap();
+        let folder = Folder::new();
+        let (written, cut) = folder.cut(&bag, &plain(&bag, all));
+        let kinds: Vec<_> = written.damage.iter().map(|it| it.kind).collect();
+        let is = (kinds, written.messages, written.copied_chunks);
+        assert_eq!(is, (vec![kind], 80, 4));
+        assert_eq!(whole(&cut), contents(&bag, &Selection::all(&bag), all));
+
+        // If that is asked for, nothing looks into it.
+        let unchecked = Cut {
+            chunks: CopiedChunks::Unchecked,
+            ..plain(&bag, all)
+        };
+        let folder = Folder::new();
+        let (written, cut) = folder.cut(&bag, &unchecked);
+        assert_eq!((written.damage.len(), written.copied_chunks), (0, 5));
+        let found: Vec<_> = cut.check_chunks().iter().map(|it| it.kind).collect();
+        assert_eq!(found, [kind]);
+        assert_eq!(cut.check_data_sections(), []);
+    }
+
+    let mut bytes = base(None).write();
+    let start = chunk_field(&bytes, 2, 40);
+    let is_message =
+        |at: &usize| bytes[*at] == op::MESSAGE && bytes[*at + 1..*at + 9] == 62_u64.to_le_bytes();
+    let messages: Vec<usize> = (start..start + 1400).filter(is_message).collect();
+    bytes[messages[0] + 9] = bytes[messages[1] + 9];
     let bag = bag(&bytes);
     let folder = Folder::new();
-    let (written, cut) = folder.cut(&bag, &plain(&bag, bag.range().unwrap()));
-    assert_eq!((written.damage.len(), written.copied_chunks), (0, 5));
-    let found: Vec<_> = cut.check_chunks().iter().map(|it| it.kind).collect();
-    assert_eq!(found, [DamageKind::Checksum]);
-    assert_eq!(cut.check_data_sections(), []);
+    let all = bag.range().unwrap();
+    let (written, cut) = folder.cut(&bag, &plain(&bag, all));
+    // Its messages get an index that is right.
+    let kinds: Vec<_> = written.damage.iter().map(|it| it.kind).collect();
+    let is = (kinds, written.messages, written.copied_chunks);
+    assert_eq!(is, (vec![DamageKind::Index], 100, 4));
+    assert_eq!(whole(&cut).len(), 100);
 }
 
 #[test]

@@ -96,8 +96,11 @@ fn a_device_or_a_folder_is_not_replaced_by_a_file() {
     let bag = source(&folder);
     fs::create_dir(folder.path("dir")).unwrap();
     for out in [folder.path("dir"), "/dev/null".into()] {
-        let error = write(&bag, &replacing(&bag), &out).unwrap_err();
-        assert!(matches!(error, CutError::NotReplaceable { .. }), "{error}");
+        // Whether or not it is asked for: nobody is told to ask.
+        for cut in [replacing(&bag), plain(&bag, range(3, 9))] {
+            let error = write(&bag, &cut, &out).unwrap_err();
+            assert!(matches!(error, CutError::NotReplaceable { .. }), "{error}");
+        }
     }
     let error = write(
         &bag,

@@ -27,6 +27,9 @@ pub struct CutArgs {
     /// Do not add the last messages of latched topics from before the start
     #[arg(long)]
     pub no_latched: bool,
+    /// Copy whole chunks without looking into them: faster, but damage in them is copied
+    #[arg(long)]
+    pub unchecked: bool,
     /// Write a rosbag2 directory: an MCAP file and a metadata.yaml
     #[arg(long)]
     pub rosbag2: bool,
