@@ -1,15 +1,14 @@
 //! [`Cutting`]: writes a part of the recording while the bar is shown.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use bagplay::bag::{Bag, DamageExtent, DamagedPart, Selection, TopicId};
-use bagplay::cli::{bytes, plural};
-use bagplay::cut::{Cut, CutOutcome, Written};
+use bagplay::bag::{Bag, Damage, Lost, Selection};
+use bagplay::cli::{Findings, bytes, plural};
+use bagplay::cut::{Cut, CutError, CutOutcome, Written};
 use bagplay::tui::{CutRequest, Event, EventSink};
 use bagplay::untrusted::Foreign;
 
@@ -71,15 +70,23 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
     match cut.write(bag, out, &mut tell) {
         Ok(CutOutcome::Written(written)) => {
             let has = in_words(&written);
-            match lost_in_words(bag, &cut, &written) {
+            // Whatever could not be read between A and B is known by now.
+            match lost(bag, &cut) {
                 None => tracing::info!("{shown}: {has}"),
-                Some(lost) => tracing::warn!("{shown}: {has}; damage: {lost}"),
+                Some(lost) => tracing::warn!("{shown}: {has}; {lost}"),
+            }
+            for finding in Findings::of(&other_damage(bag, &written)).list() {
+                tracing::warn!("{shown}: left out: {finding}");
             }
         }
         Ok(CutOutcome::Cancelled) => tracing::warn!("{shown} is not written: the bar was left"),
         Err(error) => {
+            let cause = cause(bag, &cut, &error);
             // With the reason of the system.
-            let reason = format!("{:#}", anyhow::Error::new(error));
+            let mut reason = format!("{:#}", anyhow::Error::new(error));
+            if let Some(damage) = cause {
+                reason = format!("{reason}; {damage}");
+            }
             tracing::error!("not cut: {reason}");
             told(Event::NotCut(reason));
         }
@@ -101,37 +108,30 @@ fn in_words(written: &Written) -> String {
     parts.join(", ")
 }
 
-/// What of the range and the topics of a cut could not be read; `None` if that is nothing, as far as it is known. A
-/// chunk that is copied as it is is not looked into: its damage is known only if it was met before.
-fn lost_in_words(bag: &Bag, cut: &Cut, written: &Written) -> Option<String> {
+/// What the range and the topics of a cut lose by damage, as far as it is known.
+fn lost(bag: &Bag, cut: &Cut) -> Option<Lost> {
+    Lost::of(&bag.damaged_parts(), cut.range, |topic| {
+        cut.topics.contains(topic)
+    })
+}
+
+/// What else a cut could not read: attachments, for example.
+fn other_damage(bag: &Bag, written: &Written) -> Vec<Damage> {
+    let met = written.damage.iter();
     // What was found when the recording was opened may lie outside of the range.
-    let met = written.damage.get(bag.damage().len()..).unwrap_or_default();
-    let met: BTreeSet<_> = met.iter().map(|it| (&it.file, it.offset)).collect();
-    let is_cut = |part: &DamagedPart| {
-        let mut topics = (0..).map(TopicId).zip(bag.topics()).map(|(id, _)| id);
-        part.range.intersection(cut.range).is_some()
-            && topics.any(|topic| cut.topics.contains(topic) && part.concerns(topic))
+    let met = met.filter(|damage| !bag.damage().contains(damage));
+    let others = met.filter(|damage| bag.damaged_part(damage).is_none());
+    others.cloned().collect()
+}
+
+/// The first damage because of which a cut is empty.
+fn cause(bag: &Bag, cut: &Cut, error: &CutError) -> Option<Damage> {
+    let CutError::Empty { damage, .. } = error else {
+        return None;
     };
-    let parts: Vec<DamagedPart> = bag.damaged_parts().into_iter().filter(is_cut).collect();
-    let is_copied = |part: &&DamagedPart| {
-        part.extent == DamageExtent::Chunk && !met.contains(&(&part.damage.file, part.at))
+    let is_cause = |damage: &&Damage| {
+        let part = bag.damaged_part(damage);
+        Lost::of(&part, cut.range, |topic| cut.topics.contains(topic)).is_some()
     };
-    let copied = parts.iter().filter(is_copied).count() as u64;
-    let outside = parts.iter().filter(|it| it.extent != DamageExtent::Chunk);
-    let left_out = (met.len() + outside.count()) as u64;
-    let mut lost = Vec::new();
-    if left_out > 0 {
-        lost.push(format!("{} left out", plural(left_out, "place")));
-    }
-    if copied > 0 {
-        lost.push(format!(
-            "{} copied unchanged",
-            plural(copied, "damaged chunk")
-        ));
-    }
-    let messages: Option<u64> = parts.iter().map(|part| part.messages).sum();
-    if let Some(messages @ 1..) = messages {
-        lost.push(format!("up to {} lost", plural(messages, "message")));
-    }
-    (left_out + copied > 0).then(|| lost.join(", "))
+    damage.iter().find(is_cause).cloned()
 }

@@ -4,13 +4,12 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::bag::{DamagedPart, TopicId};
+use crate::bag::{Lost, TopicId};
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::log::{LogLine, Severity};
-use crate::tui::model::parts::{CutRequest, Effect};
-use crate::tui::model::timeline::in_words::up_to_messages;
+use crate::tui::model::parts::{CutRequest, Effect, TopicRow};
 
 impl Model {
     /// Asks for the name of the file, with a proposal.
@@ -39,33 +38,29 @@ impl Model {
     /// Logs how much of what would be cut is lost, as far as that is known.
     fn warn_of_damage(&mut self, range: TimeRange, stamp: Timestamp) {
         let topics = self.topics_to_cut();
-        let parts = self.damaged.touching(range, None);
-        let parts: Vec<&DamagedPart> = parts
-            .filter(|part| topics.iter().any(|topic| part.concerns(*topic)))
-            .collect();
-        if parts.is_empty() {
+        let lost = Lost::of(self.damaged.all(), range, |topic| topics.contains(&topic));
+        let Some(lost) = lost else {
             return;
-        }
-        let places = parts.len();
-        let s = if places == 1 { "" } else { "s" };
-        let messages: Option<u64> = parts.iter().map(|part| part.messages).sum();
-        let lost = match messages {
-            Some(messages @ 1) => format!("{} is lost", up_to_messages(messages)),
-            Some(messages) => format!("{} are lost", up_to_messages(messages)),
-            None => "messages are lost".to_owned(),
         };
         self.log.push(LogLine {
             at: stamp,
             severity: Severity::Warning,
-            text: format!("damage between A and B, {places} part{s}: {lost}"),
+            text: format!("between A and B: {lost}"),
         });
     }
 
-    /// The topics that are played.
+    /// The topics that are not muted, also those that are recorded but not played, as the recorded clock while `/clock`
+    /// is served. These cannot be muted, so they are left out when all topics but one are.
     fn topics_to_cut(&self) -> Vec<TopicId> {
-        let rows = self.rows.iter();
-        let played = rows.filter(|row| !row.is_muted && row.left_out.is_none());
-        played.map(|row| row.id).collect()
+        let is_played = |row: &&TopicRow| row.left_out.is_none();
+        let played = || self.rows.iter().filter(is_played);
+        let is_solo = played().count() > 1 && played().filter(|row| !row.is_muted).count() == 1;
+        let is_cut = |row: &&TopicRow| match row.left_out {
+            Some(_) => !is_solo,
+            None => !row.is_muted,
+        };
+        let cut = self.rows.iter().filter(is_cut);
+        cut.map(|row| row.id).collect()
     }
 
     /// Shows the input line again with the name that was typed, unless something else was pressed meanwhile.
