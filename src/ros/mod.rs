@@ -14,6 +14,8 @@ mod type_text;
 pub use definition::{NestingError, SchemaError};
 #[cfg(feature = "find")]
 pub use names::nearest_topic;
+#[cfg(feature = "wire")]
+pub(crate) use names::unreachable_name;
 pub use names::{dds_type, is_same_topic, is_tf_static, is_type_hash, ros_type};
 pub use publisher::{PublishedTopic, Publisher};
 pub use qos::{

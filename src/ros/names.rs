@@ -40,6 +40,21 @@ pub fn is_tf_static(recorded_name: &str) -> bool {
     recorded_name.rsplit('/').next() == Some("tf_static")
 }
 
+/// Why ROS 2 nodes cannot subscribe to a topic of this name; `None` if they can. These are the rules of
+/// `rmw_validate_full_topic_name`; a leading slash may be missing.
+#[cfg(feature = "wire")]
+pub(crate) fn unreachable_name(name: &str) -> Option<&'static str> {
+    let mut parts = name.trim_matches('/').split('/');
+    let is_word = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !parts.clone().all(is_word) {
+        Some("a name has only letters, digits, `_` and `/`")
+    } else if parts.any(|part| part.starts_with(|c: char| c.is_ascii_digit())) {
+        Some("a part of the name begins with a digit")
+    } else {
+        None
+    }
+}
+
 /// Whether two names are those of one topic: a leading slash does not count.
 pub fn is_same_topic(one: &str, other: &str) -> bool {
     one.trim_start_matches('/') == other.trim_start_matches('/')
@@ -135,6 +150,22 @@ mod tests {
             ("/tf_static/map", false),
         ] {
             assert_eq!(is_tf_static(name), is_one, "{name}");
+        }
+    }
+
+    #[cfg(feature = "wire")]
+    #[test]
+    fn names_are_judged_by_the_rules_of_ros2() {
+        for (name, is_reachable) in [
+            ("/a/b_1", true),
+            ("a", true),
+            ("/_hidden", true),
+            ("/a/1b", false),
+            ("/1", false),
+            ("/a-b", false),
+            ("/caf\u{e9}", false),
+        ] {
+            assert_eq!(unreachable_name(name).is_none(), is_reachable, "{name}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! `offered_qos_profiles` of a channel is YAML: a list of profiles, one for each publisher. The policies are the
 //! integers of the middleware (metadata version below 9) or words (from version 9 on).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -125,6 +126,22 @@ impl fmt::Display for History {
 }
 
 impl Qos {
+    /// What a publisher of ROS 1 that latches offers in terms of QoS: its last message, also to late joiners.
+    pub(crate) fn of_latching_ros1() -> Self {
+        Self {
+            durability: Durability::TransientLocal,
+            history: History::KeepLast(1),
+            ..Self::default()
+        }
+    }
+
+    /// What a publisher of ROS 1 offers, by the metadata of its channel; `None` if it does not latch: then it offers
+    /// nothing in particular.
+    pub(crate) fn of_ros1(metadata: &BTreeMap<String, String>) -> Option<Self> {
+        let latching = metadata.get("latching").map(String::as_str);
+        matches!(latching, Some("1" | "true")).then(Self::of_latching_ros1)
+    }
+
     /// Parses `offered_qos_profiles` of a channel: a YAML list with one entry for each publisher, policies as integers
     /// or as words. Missing or unknown policies get the default. Without text, or if the text is not such a list, there
     /// are no profiles.

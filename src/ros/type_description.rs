@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::{
     Array, BaseType, Definitions, Dialect, Field, Primitive, SchemaError, full_name, read_message,
-    sections,
+    sections, text_of,
 };
 
 /// A type, and all types that it refers to.
@@ -74,8 +74,8 @@ impl TypeDescription {
 /// The texts of the definitions in a `ros2msg` schema, by the names of their types: first the type itself, then all
 /// that are defined besides, whether or not it refers to them.
 pub fn definition_texts(name: &str, text: &[u8]) -> Result<Vec<(String, String)>, SchemaError> {
-    let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
-    let (root, others) = sections(text)?;
+    let text = text_of(text).ok_or(SchemaError::NoText)?;
+    let (root, others) = sections(&text)?;
     let mut texts = vec![(full_name(name)?, root)];
     texts.extend(others);
     Ok(texts)

@@ -1,45 +1,64 @@
 //! The constants of ROS 1 definitions as lines of ROS 2 definitions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The lines of all constants in the text of one ROS 1 definition. What is no constant of a built-in type is left out.
+///
+/// ROS 2 has no small letters in names of constants. As with fields, names that differ only in case stay as they are.
 pub(super) fn constant_lines(body: &str) -> Vec<String> {
     let mut names = BTreeSet::new();
-    let constants = body.lines().filter_map(constant);
-    constants
-        .filter(|(name, _)| names.insert(name.clone()))
-        .map(|(_, line)| line)
-        .collect()
+    let constants = body.lines().filter_map(Constant::read);
+    let constants: Vec<Constant<'_>> = constants.filter(|it| names.insert(it.name)).collect();
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    for name in &names {
+        *count.entry(name.to_ascii_uppercase()).or_default() += 1;
+    }
+    let line = |Constant { kind, name, value }: &Constant<'_>| {
+        let upper = name.to_ascii_uppercase();
+        let name = match count[&upper] {
+            1 => upper.as_str(),
+            _ => *name,
+        };
+        format!("{kind} {name}={value}")
+    };
+    constants.iter().map(line).collect()
 }
 
-/// The name and the line for ROS 2 of `TYPE NAME=VALUE`.
-fn constant(line: &str) -> Option<(String, String)> {
-    let (kind, rest) = line.trim().split_once(char::is_whitespace)?;
-    let (name, value) = rest.split_once('=')?;
-    let name = name.trim();
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !is_name {
-        return None;
+/// A constant with its recorded name; type and value are in the form of ROS 2.
+struct Constant<'a> {
+    kind: &'a str,
+    name: &'a str,
+    value: String,
+}
+
+impl<'a> Constant<'a> {
+    /// Reads `TYPE NAME=VALUE`.
+    fn read(line: &'a str) -> Option<Self> {
+        let (kind, rest) = line.trim().split_once(char::is_whitespace)?;
+        let (name, value) = rest.split_once('=')?;
+        let name = name.trim();
+        let is_name =
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            return None;
+        }
+        let value = value.trim();
+        let (kind, value) = match kind {
+            // Everything up to the end of the line, also what looks like a comment.
+            "string" => (kind, quoted(value)),
+            "bool" => (kind, number(value)?.to_ascii_lowercase()),
+            "char" => ("uint8", number(value)?.to_owned()),
+            // In ROS 2 it has no sign.
+            "byte" => match number(value)?.parse::<i8>() {
+                Ok(signed) => (kind, signed.cast_unsigned().to_string()),
+                Err(_) => (kind, number(value)?.to_owned()),
+            },
+            "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64"
+            | "float32" | "float64" => (kind, number(value)?.to_owned()),
+            _ => return None,
+        };
+        Some(Self { kind, name, value })
     }
-    // ROS 2 has no small letters in names of constants.
-    let name = name.to_ascii_uppercase();
-    let value = value.trim();
-    let (kind, value) = match kind {
-        // Everything up to the end of the line, also what looks like a comment.
-        "string" => (kind, quoted(value)),
-        "bool" => (kind, number(value)?.to_ascii_lowercase()),
-        "char" => ("uint8", number(value)?.to_owned()),
-        // In ROS 2 it has no sign.
-        "byte" => match number(value)?.parse::<i8>() {
-            Ok(signed) => (kind, signed.cast_unsigned().to_string()),
-            Err(_) => (kind, number(value)?.to_owned()),
-        },
-        "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64"
-        | "float32" | "float64" => (kind, number(value)?.to_owned()),
-        _ => return None,
-    };
-    let line = format!("{kind} {name}={value}");
-    Some((name, line))
 }
 
 /// A value up to a comment.
@@ -85,7 +104,8 @@ mod tests {
             let found = constant_lines(line);
             assert_eq!(found.first().map(String::as_str), expected, "{line}");
         }
-        assert_eq!(constant_lines("int8 a=1\nint8 A=2\n"), ["int8 A=1"]);
+        let lines = constant_lines("int8 a=1\nint8 A=2\nint8 b=3\nint8 a=4\n");
+        assert_eq!(lines, ["int8 a=1", "int8 A=2", "int8 B=3"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! | ROS 1 | ROS 2 |
 //! |---|---|
 //! | `pkg/Type` | `pkg/msg/Type` |
-//! | `std_msgs/Header` | without `seq` |
+//! | `std_msgs/Header`, in the first releases `roslib/Header` | `std_msgs/msg/Header`, without `seq` |
 //! | `time`, `duration` | `builtin_interfaces/msg/Time`, `…/Duration`; their eight bytes are the same |
 //! | `char` | `uint8`, as ROS 2 reads `char`, too |
 //! | field names with capitals | in lower case, if the message has no other field of that name |
@@ -15,10 +15,9 @@ use std::collections::BTreeMap;
 
 use super::error::NoRos2Form;
 use crate::ros::definition::{
-    Array, BaseType, Definitions, Field, Primitive, Ros1Stamp, children_first,
+    Array, BaseType, Definitions, Field, Primitive, ROS1_HEADERS, Ros1Stamp, children_first,
 };
 
-const HEADER: &str = "std_msgs/msg/Header";
 const ROS1_LOG: &str = "rosgraph_msgs/msg/Log";
 pub(super) const ROS2_LOG: &str = "rcl_interfaces/msg/Log";
 /// Types with another name in ROS 2 and the same fields.
@@ -111,6 +110,11 @@ impl<'a> Counterparts<'a> {
 
 /// The name of a message in ROS 2. It is not renamed to what another message of the definition is called.
 fn new_name(definitions: &Definitions, name: &str, fields: &[Field]) -> String {
+    if ROS1_HEADERS.contains(&name) && is_usual_header(fields) {
+        let known = definitions.types.get(ROS1_HEADERS[0]);
+        let is_one = known.is_none_or(|fields| is_usual_header(fields));
+        return (if is_one { ROS1_HEADERS[0] } else { name }).to_owned();
+    }
     let renamed = RENAMED.iter().find(|(from, _)| *from == name);
     let renamed = match renamed {
         Some((_, to)) => Some(*to),
@@ -127,7 +131,7 @@ fn fates<'a>(
     names: &BTreeMap<&str, String>,
 ) -> Vec<(&'a Field, Fate)> {
     let is_log = name == ROS2_LOG && recorded != name;
-    let is_header = recorded == HEADER && is_usual_header(fields);
+    let is_header = ROS1_HEADERS.contains(&recorded) && is_usual_header(fields);
     let field_names = field_names(fields);
     let fate = |(field, name): (&'a Field, String)| {
         let kept = Field {
@@ -203,10 +207,15 @@ fn is_usual_header(fields: &[Field]) -> bool {
 }
 
 fn is_usual_log(definitions: &Definitions, fields: &[Field]) -> bool {
-    let header = definitions.types.get(HEADER);
+    let Some(BaseType::Message(header)) = fields.first().map(|field| &field.base) else {
+        return false;
+    };
+    let known = definitions.types.get(header);
+    let is_header = ROS1_HEADERS.contains(&header.as_str())
+        && known.is_some_and(|fields| is_usual_header(fields));
     let text = |name| (name, BaseType::Text(None), Array::One);
     let expected = [
-        ("header", BaseType::Message(HEADER.to_owned()), Array::One),
+        ("header", BaseType::Message(header.clone()), Array::One),
         ("level", BaseType::Primitive(Primitive::Byte), Array::One),
         text("name"),
         text("msg"),
@@ -215,5 +224,5 @@ fn is_usual_log(definitions: &Definitions, fields: &[Field]) -> bool {
         ("line", BaseType::Primitive(Primitive::U32), Array::One),
         ("topics", BaseType::Text(None), Array::Unbounded),
     ];
-    header.is_some_and(|header| is_usual_header(header)) && are(fields, &expected)
+    is_header && are(fields, &expected)
 }

@@ -36,6 +36,20 @@ impl Ros2Definition {
     }
 }
 
+impl Ros2Definition {
+    /// The type hash, if this build can compute it.
+    #[cfg(feature = "wire")]
+    pub(super) fn known_hash(&self) -> Option<String> {
+        self.hash().ok()
+    }
+
+    #[cfg(not(feature = "wire"))]
+    #[expect(clippy::unused_self, reason = "only the wire has hashes")]
+    pub(super) fn known_hash(&self) -> Option<String> {
+        None
+    }
+}
+
 /// The definition of the root; `texts` are the recorded texts of all definitions by their names.
 pub(super) fn definition(
     messages: &Counterparts<'_>,

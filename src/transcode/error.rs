@@ -60,6 +60,12 @@ pub enum Problem {
         /// How many bytes.
         left: usize,
     },
+    /// It has content, but the recorded definition of its type is empty: the recorder did not find it.
+    #[error("left after the last field: {left}; the recorded definition is empty")]
+    Undefined {
+        /// How many bytes.
+        left: usize,
+    },
     /// It has so many elements without content that the result would be far larger.
     #[error("the ROS 2 form would have more than {most} bytes")]
     TooLarge {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::counterpart::Counterparts;
 use super::definition::{Ros2Definition, definition};
-use super::error::{NoRos2Form, TranscodeError};
+use super::error::{NoRos2Form, Problem, TranscodeError};
 use super::plan::Plan;
 use crate::bag::{Schema, Topic};
 use crate::ros::definition::{Dialect, read_message};
@@ -18,9 +18,14 @@ const ROS1: &str = "ros1";
 const ROS1_MSG: &str = "ros1msg";
 
 /// Turns the messages of one ROS 1 type into messages of ROS 2.
+///
+/// A recorder that did not find a definition writes an empty one, as types without fields have it. So with an empty
+/// definition, messages without bytes are transcoded, and all others are refused ([`Problem::Undefined`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transcoder {
     recorded_type: String,
+    /// Whether the recorded definition is empty.
+    has_empty_definition: bool,
     definition: Ros2Definition,
     plan: Plan,
 }
@@ -54,15 +59,12 @@ impl Transcoder {
         if schema.encoding != ROS1_MSG {
             return Err(NoRos2Form::Language(schema.encoding.clone()));
         }
-        // A recorder that did not find the definition writes an empty one. Few types really have an empty one.
-        if schema.data.is_empty() && !schema.name.ends_with("/Empty") {
-            return Err(NoRos2Form::NoDefinition);
-        }
         let read = read_message(Dialect::Ros1ForRos2, &schema.name, &schema.data)?;
         let messages = Counterparts::of(&read)?;
         let texts = definition_texts(&schema.name, &schema.data)?;
         Ok(Self {
             recorded_type: schema.name.clone(),
+            has_empty_definition: schema.data.is_empty(),
             definition: definition(&messages, &texts)?,
             plan: Plan::new(&messages),
         })
@@ -73,13 +75,13 @@ impl Transcoder {
         &self.definition
     }
 
-    /// A recorded topic of this type with its messages transcoded: CDR, with the definition of ROS 2. Everything else
-    /// is as recorded.
+    /// A recorded topic of this type with its messages transcoded: CDR, with the definition of ROS 2 and, if this crate
+    /// is built with feature `wire`, its type hash. Everything else is as recorded.
     pub fn ros2_topic(&self, topic: &Topic) -> Topic {
         Topic {
             schema: Some(self.ros2_schema()),
             encoding: "cdr".to_owned(),
-            type_hash: None,
+            type_hash: self.definition.known_hash(),
             ..topic.clone()
         }
     }
@@ -102,6 +104,12 @@ impl Transcoder {
         let before = into.len();
         self.plan.run(payload, into).map_err(|(at, problem)| {
             into.truncate(before);
+            let problem = match problem {
+                Problem::TooLong { left } if self.has_empty_definition => {
+                    Problem::Undefined { left }
+                }
+                problem => problem,
+            };
             TranscodeError {
                 type_name: self.recorded_type.clone(),
                 at,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use bagplay::bag::{Bag, Direction, Schema, StartAt, Topic};
 use bagplay::decode::{Decoder, Limits};
+use bagplay::ros::SchemaError;
 use bagplay::time::Time;
 use bagplay::transcode::{NoRos2Form, Problem, Transcoder};
 use proptest::prelude::*;
@@ -291,6 +292,62 @@ fn messages_without_fields_have_a_byte_in_ros2() {
 }
 
 #[test]
+fn a_type_without_fields_may_have_an_empty_definition() {
+    let trigger = transcoder("p/Trigger", "", &[]);
+    assert_eq!(cdr(&trigger, &[]), [0]);
+    assert_eq!(
+        definitions(&trigger),
+        [("p/msg/Trigger".to_owned(), vec![])]
+    );
+    // The recorder did not find the definition.
+    assert_eq!(
+        problem(&trigger, &[1, 2]),
+        (0, Problem::Undefined { left: 2 })
+    );
+}
+
+#[test]
+fn comments_may_be_in_any_encoding() {
+    let read = |text: &[u8]| {
+        Transcoder::new(&Schema {
+            data: text.to_vec().into(),
+            ..schema("p/T", "", &[])
+        })
+    };
+    let transcoder = read(b"int8 A=1 # caf\xe9\n# \xff\nuint16 x # \xe9\n").unwrap();
+    assert_eq!(definitions(&transcoder)[0].1, ["int8 A=1", "uint16 x"]);
+    assert_eq!(cdr(&transcoder, &[1, 2]), [1, 2]);
+    let refused = read(b"string S=caf\xe9\nuint16 x\n").unwrap_err();
+    assert_eq!(refused, NoRos2Form::Schema(SchemaError::NoText));
+}
+
+#[test]
+fn headers_of_the_first_releases_are_headers() {
+    let old = ("roslib/Header", HEADER.1);
+    let transcoder = transcoder("p/Root", "Header h\nroslib/Header g\n", &[old]);
+    let due = [
+        ("p/msg/Root", ["std_msgs/Header h", "std_msgs/Header g"]),
+        (
+            "std_msgs/Header",
+            ["builtin_interfaces/Time stamp", "string frame_id"],
+        ),
+        ("builtin_interfaces/Time", ["int32 sec", "uint32 nanosec"]),
+    ];
+    let due = due.map(|(name, lines)| (name.to_owned(), lines.map(str::to_owned).to_vec()));
+    assert_eq!(definitions(&transcoder), due);
+    let header = [9, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0];
+    let one = [1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0];
+    let payload = [header, header].concat();
+    assert_eq!(
+        cdr(&transcoder, &payload),
+        [&one[..], &[0; 3], &one].concat()
+    );
+    let both = ("p/Root", "std_msgs/Header h\nroslib/Header g\n");
+    let both = self::transcoder(both.0, both.1, &[old, HEADER]);
+    assert_eq!(definitions(&both), due);
+}
+
+#[test]
 fn log_messages_are_those_of_ros2() {
     let log = transcoder("rosgraph_msgs/Log", LOG, &[HEADER]);
     let text = definitions(&log);
@@ -389,7 +446,6 @@ fn definitions_that_cannot_be_used_are_refused_with_the_reason() {
         error.to_string()
     };
     for (text, due) in [
-        (of("p/T", "", &[]), "the definition was not recorded"),
         (of("p", "int8 x\n", &[]), "`p` is not a type name"),
         (
             of("p/T", "q/Missing x\n", &[]),

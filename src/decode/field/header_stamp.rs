@@ -4,7 +4,7 @@ use crate::bag::Schema;
 use crate::decode::non_ros::protobuf::layout::ProtobufLayout;
 use crate::decode::non_ros::protobuf::stamp::StampPlace;
 use crate::ros::definition::{
-    Array, BaseType, Definitions, Dialect, Field, Primitive, Ros1Stamp, read_message,
+    Array, BaseType, Definitions, Dialect, Field, Primitive, ROS1_HEADERS, Ros1Stamp, read_message,
 };
 use crate::time::{Duration, Ros, Time};
 
@@ -119,10 +119,11 @@ fn ros1_stamp(definitions: &Definitions) -> Option<usize> {
         field.name == STAMP && is_time && field.array == Array::One
     };
     let first = definitions.types.get(&definitions.root)?.first()?;
-    if message_of(first) != Some(HEADER) {
+    let header = message_of(first).filter(|name| ROS1_HEADERS.contains(name));
+    let Some(header) = header else {
         return is_stamp(first).then_some(0);
-    }
-    match definitions.types.get(HEADER)?.as_slice() {
+    };
+    match definitions.types.get(header)?.as_slice() {
         [seq, stamp, ..]
             if seq.base == BaseType::Primitive(Primitive::U32) && seq.array == Array::One =>
         {
@@ -200,9 +201,9 @@ mod tests {
 
     #[test]
     fn the_stamp_of_ros1_comes_after_the_sequence_number() {
-        let of = |fields: &str| {
+        let with = |header: &str, fields: &str| {
             let text = format!(
-                "{fields}\n{RULE}\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
+                "{fields}\n{RULE}\nMSG: {header}\nuint32 seq\ntime stamp\nstring frame_id\n"
             );
             HeaderStamp::of(&Schema {
                 name: "a/B".to_owned(),
@@ -210,9 +211,12 @@ mod tests {
                 data: text.into(),
             })
         };
+        let of = |fields: &str| with("std_msgs/Header", fields);
         let payload = [9, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 1];
         let header = of("Header header\nint8 x").unwrap();
         assert_eq!(header.read(&payload), Some(Time::from_nanos(2_000_000_005)));
+        // Their name in the first releases.
+        assert_eq!(with("roslib/Header", "Header header"), Some(header));
         assert_eq!(header.read(&payload[..11]), None);
         let bare = of("time stamp").unwrap();
         assert_eq!(bare.read(&payload), Some(Time::from_nanos(9_000_000_002)));

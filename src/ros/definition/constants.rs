@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::field::Dialect;
 use super::message::{full_name, sections};
+use super::text::text_of;
 
 /// The value of a constant.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,8 +28,8 @@ pub(crate) fn read_constants(
     name: &str,
     text: &[u8],
 ) -> BTreeMap<String, Vec<(String, ConstantValue)>> {
-    let text = std::str::from_utf8(text).unwrap_or_default();
-    let (Ok(root), Ok((body, others))) = (full_name(name), sections(text)) else {
+    let text = text_of(text).unwrap_or_default();
+    let (Ok(root), Ok((body, others))) = (full_name(name), sections(&text)) else {
         return BTreeMap::new();
     };
     let mut found = BTreeMap::new();

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::field::{Array, BaseType, Dialect, Field, Primitive, Ros1Stamp};
+use super::text::text_of;
 use crate::untrusted::Foreign;
 
 /// The longest definition that is parsed. Real definitions have kilobytes.
@@ -15,6 +16,9 @@ const MAX_NAME: usize = 255;
 /// The field that replaces an empty field list: in DDS no message is empty.
 pub(crate) const PLACEHOLDER: &str = "structure_needs_at_least_one_member";
 
+/// The name of headers, and the one that they had in the first releases of ROS 1.
+pub(crate) const ROS1_HEADERS: [&str; 2] = ["std_msgs/msg/Header", "roslib/msg/Header"];
+
 /// A name or line of a definition, for display.
 pub(crate) fn name(text: &str) -> Foreign<'_> {
     Foreign::text(text).at_most(100)
@@ -23,7 +27,7 @@ pub(crate) fn name(text: &str) -> Foreign<'_> {
 /// Why a definition cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// The text is empty or not UTF-8.
+    /// The text is empty, or not UTF-8 outside its comments.
     #[error("the schema is empty or not UTF-8")]
     NoText,
     /// It is too large to be a message definition.
@@ -62,7 +66,7 @@ pub(crate) fn read_message(
     name: &str,
     text: &[u8],
 ) -> Result<Definitions, SchemaError> {
-    let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
+    let text = &text_of(text).ok_or(SchemaError::NoText)?;
     let root = full_name(name)?;
     // For events of service introspection, a recorder writes the text of the service itself.
     if let Some(service) = root.strip_suffix("_Event")
@@ -85,7 +89,7 @@ pub(crate) fn read_message(
     expect(dead_code, reason = "only hashes need it")
 )]
 pub(crate) fn read_service(name: &str, text: &[u8]) -> Result<Definitions, SchemaError> {
-    let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
+    let text = &text_of(text).ok_or(SchemaError::NoText)?;
     let root = full_name(name)?;
     let types = service_types(&root, text)?;
     Ok(finish(root, types))
@@ -169,12 +173,15 @@ fn finish(root: String, mut types: Types) -> Definitions {
     }
 }
 
-/// Takes `pkg/msg/Header` for `std_msgs/msg/Header` if only the latter is defined.
+/// Takes `pkg/msg/Header` for `std_msgs/msg/Header` if only the latter is defined, or for the name that it had in the
+/// first releases of ROS 1.
 fn guess_header(types: &mut Types) -> bool {
-    const HEADER: &str = "std_msgs/msg/Header";
-    if !types.contains_key(HEADER) {
+    let header = ROS1_HEADERS
+        .into_iter()
+        .find(|name| types.contains_key(*name));
+    let Some(header) = header else {
         return false;
-    }
+    };
     let defined: BTreeSet<String> = types.keys().cloned().collect();
     let mut is_guessed = false;
     for field in types.values_mut().flatten() {
@@ -182,7 +189,7 @@ fn guess_header(types: &mut Types) -> bool {
             && name.ends_with("/msg/Header")
             && !defined.contains(name)
         {
-            HEADER.clone_into(name);
+            header.clone_into(name);
             is_guessed = true;
         }
     }

@@ -4,12 +4,16 @@ mod constants;
 mod field;
 mod message;
 mod order;
+mod text;
 
 pub(crate) use constants::{ConstantValue, known_constants, read_constants};
 pub(crate) use field::{Array, BaseType, Dialect, Field, Primitive, Ros1Stamp};
 pub use message::SchemaError;
 #[cfg(feature = "wire")]
 pub(crate) use message::read_service;
-pub(crate) use message::{Definitions, PLACEHOLDER, full_name, name, read_message, sections};
+pub(crate) use message::{
+    Definitions, PLACEHOLDER, ROS1_HEADERS, full_name, name, read_message, sections,
+};
 pub use order::NestingError;
 pub(crate) use order::children_first;
+pub(crate) use text::text_of;
