@@ -4,6 +4,8 @@
 //! The player calls it from one thread, in the order in which subscribers must see the effects: after a jump
 //! `segment`, `clock`, refills, messages.
 
+use bytes::Bytes;
+
 use crate::bag::{Message, TopicId};
 use crate::time::{Duration, Ros, Segment, Time};
 
@@ -17,12 +19,21 @@ pub enum Occasion {
 }
 
 /// What became of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Delivery {
-    /// The output took it.
+    /// The output took it as it is recorded.
     Sent,
+    /// The output took it in another form: with this payload.
+    Transcoded(Bytes),
     /// The output could not take it.
     Dropped,
+}
+
+impl Delivery {
+    /// Whether the output took the message, in whatever form.
+    pub fn is_sent(&self) -> bool {
+        matches!(self, Self::Sent | Self::Transcoded(_))
+    }
 }
 
 /// Where the player sends what it plays.

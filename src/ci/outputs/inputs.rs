@@ -4,8 +4,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::arrival::Arrival;
 use super::define::{Definition, Known};
 use super::record::Intake;
@@ -13,7 +11,6 @@ use crate::bag::{Message, Topic, TopicId};
 use crate::output::{Delivery, Occasion, Output};
 use crate::ros::{PublishedTopic, Publisher};
 use crate::time::{Duration, Ros, Segment, Time};
-use crate::transcode::Transcoder;
 
 /// The first topic number of inputs in a recording. The numbers of outputs begin with 0 and stay below this.
 const FIRST_NUMBER: usize = 1 << 30;
@@ -30,30 +27,10 @@ pub struct InputRecorder {
 pub struct PlayedTopic<'a> {
     /// Its id in the recording.
     pub id: TopicId,
-    /// The topic in the recording.
-    pub recorded: &'a Topic,
+    /// The topic as it is sent: in its ROS 2 form, if its messages are transcoded.
+    pub as_sent: &'a Topic,
     /// Its name on the network.
     pub name: &'a str,
-}
-
-/// How the messages of a topic are recorded: as they are sent.
-#[derive(Clone)]
-struct Recorded {
-    topic: Arc<PublishedTopic>,
-    /// For messages of ROS 1.
-    transcoder: Option<Arc<Transcoder>>,
-}
-
-impl Recorded {
-    /// The payload that was sent; `None` if there is none.
-    fn payload(&self, message: &Message) -> Option<Bytes> {
-        let Some(transcoder) = &self.transcoder else {
-            return Some(message.payload.clone());
-        };
-        let mut payload = Vec::new();
-        transcoder.transcode(&message.payload, &mut payload).ok()?;
-        Some(payload.into())
-    }
 }
 
 /// Passes everything on to another output, and records the messages that it has sent, with the position of playback as
@@ -62,7 +39,7 @@ pub struct RecordInputs<O> {
     inner: O,
     intake: Option<Intake>,
     /// By the index of the recorded topic.
-    topics: Vec<Option<Recorded>>,
+    topics: Vec<Option<Arc<PublishedTopic>>>,
     position: Box<dyn Fn() -> Time<Ros> + Send>,
 }
 
@@ -75,14 +52,11 @@ impl<O> RecordInputs<O> {
         position: impl Fn() -> Time<Ros> + Send + 'static,
     ) -> Self {
         let mut by_index = Vec::new();
-        for PlayedTopic { id, recorded, name } in topics {
+        for PlayedTopic { id, as_sent, name } in topics {
             let Some(InputRecorder { known, .. }) = &recorder else {
                 break;
             };
             let index = id.index();
-            let transcoder = Transcoder::for_topic(recorded).and_then(Result::ok);
-            let ros2 = transcoder.as_ref().map(|it| it.ros2_topic(recorded));
-            let as_sent = ros2.as_ref().unwrap_or(recorded);
             let offers = &as_sent.offered_qos;
             let topic = PublishedTopic {
                 number: FIRST_NUMBER + index,
@@ -101,10 +75,7 @@ impl<O> RecordInputs<O> {
             if by_index.len() <= index {
                 by_index.resize(index + 1, None);
             }
-            by_index[index] = Some(Recorded {
-                topic: Arc::new(topic),
-                transcoder: transcoder.map(Arc::new),
-            });
+            by_index[index] = Some(Arc::new(topic));
         }
         Self {
             inner,
@@ -139,18 +110,21 @@ impl<O: Output> Output for RecordInputs<O> {
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         let delivery = self.inner.message(message, occasion);
-        let recorded = self.topics.get(message.topic.index());
-        let recorded = recorded.and_then(Option::as_ref);
-        if let (Some(intake), Some(recorded), Delivery::Sent) = (&self.intake, recorded, delivery)
-            && let Some(payload) = recorded.payload(message)
-        {
+        let payload = match &delivery {
+            Delivery::Sent => &message.payload,
+            Delivery::Transcoded(payload) => payload,
+            Delivery::Dropped => return delivery,
+        };
+        let topic = self.topics.get(message.topic.index());
+        let topic = topic.and_then(Option::as_ref);
+        if let (Some(intake), Some(topic)) = (&self.intake, topic) {
             intake.add(Arrival {
-                topic: Arc::clone(&recorded.topic),
+                topic: Arc::clone(topic),
                 position: (self.position)(),
                 publisher: Publisher::unknown(),
                 sequence: Some(message.sequence.into()),
                 source_time: Some(message.publish_time.as_nanos()),
-                payload,
+                payload: payload.clone(),
             });
             // As for outputs, the bytes that wait for the disk are limited.
             intake.wait_for_room();

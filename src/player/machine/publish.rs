@@ -4,7 +4,7 @@ use super::reading::reader::InHand;
 use super::schedule::is_stall;
 use super::{Machine, Wait};
 use crate::bag::{Message, StartAt};
-use crate::output::{Occasion, Output};
+use crate::output::{Delivery, Occasion, Output};
 use crate::player::command::State;
 use crate::player::options::WhenDone;
 use crate::player::outcome::Short;
@@ -39,9 +39,10 @@ impl Machine {
         };
         self.clock.message_taken();
         self.played.take(message.key, segment);
-        let went_out = self.hand_out(&message, late, out);
+        let delivery = self.hand_out(&message, late, out);
+        let went_out = delivery.is_some();
         if let (true, false, Some(digest), 0, Some(name)) = (
-            went_out,
+            delivery.is_some_and(|delivery| delivery.is_sent()),
             self.steps.have_landed(),
             &mut self.report.digest,
             self.report.laps,
@@ -118,21 +119,21 @@ impl Machine {
         }
     }
 
-    /// Sends a message that was taken; `false` if its topic is muted.
+    /// Sends a message that was taken; `None` if its topic is muted.
     pub(super) fn hand_out(
         &mut self,
         message: &Message,
         late: Option<Duration>,
         out: &mut dyn Output,
-    ) -> bool {
+    ) -> Option<Delivery> {
         if self.report.is_muted(message.topic) {
             self.report.muted_one(message);
-            return false;
+            return None;
         }
         self.played.send(message.key, self.segment());
         let delivery = out.message(message, Occasion::Due);
-        self.report.sent_one(message, delivery, late);
-        true
+        self.report.sent_one(message, &delivery, late);
+        Some(delivery)
     }
 
     /// Sends a latched message again, unless its topic is muted.
@@ -140,8 +141,8 @@ impl Machine {
         if self.report.is_muted(message.topic) {
             self.report.muted_one(message);
         } else {
-            out.message(message, Occasion::Refill);
-            self.report.refilled_one(message);
+            let delivery = out.message(message, Occasion::Refill);
+            self.report.refilled_one(message, &delivery);
         }
     }
 

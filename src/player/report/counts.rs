@@ -20,7 +20,7 @@ pub struct TopicCounts {
     pub bytes: u64,
     /// How many of those messages were late.
     pub late: u64,
-    /// Messages that the output could not take.
+    /// Messages and refills that the output could not take.
     pub dropped: u64,
     /// Latched messages sent again after a jump.
     pub refilled: u64,

@@ -145,14 +145,14 @@ impl Report {
     pub(crate) fn sent_one(
         &mut self,
         message: &Message,
-        delivery: Delivery,
+        delivery: &Delivery,
         late: Option<Duration>,
     ) {
         let Some(counts) = self.tally.row(message.topic) else {
             return;
         };
         match delivery {
-            Delivery::Sent => {
+            Delivery::Sent | Delivery::Transcoded(_) => {
                 let bytes = message.payload.len() as u64;
                 counts.sent.add(1);
                 counts.bytes.add(bytes);
@@ -172,10 +172,14 @@ impl Report {
         }
     }
 
-    /// A latched message was sent again.
-    pub(crate) fn refilled_one(&self, message: &Message) {
-        if let Some(counts) = self.tally.row(message.topic) {
-            counts.refilled.add(1);
+    /// A latched message was to be sent again.
+    pub(crate) fn refilled_one(&self, message: &Message, delivery: &Delivery) {
+        let Some(counts) = self.tally.row(message.topic) else {
+            return;
+        };
+        match delivery {
+            Delivery::Sent | Delivery::Transcoded(_) => counts.refilled.add(1),
+            Delivery::Dropped => counts.dropped.add(1),
         }
     }
 

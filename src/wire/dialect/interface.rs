@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::bag::TopicId;
+use crate::output::Delivery;
 use crate::ros::{Durability, History, Qos, Reliability};
 use crate::transcode::{TranscodeError, Transcoder};
 use crate::wire::dialect::check_cdr::{CdrError, check_cdr};
@@ -80,6 +81,23 @@ pub(crate) enum MessageForm {
 /// The transcoders of topics, by the recorded topic. Without one a payload is sent as it is recorded.
 pub(crate) type Transcoders = HashMap<TopicId, Arc<Transcoder>>;
 
+/// A payload to put.
+#[derive(Debug)]
+pub(crate) enum Payload {
+    AsRecorded(Bytes),
+    Transcoded(Bytes),
+}
+
+impl Payload {
+    /// The bytes to put, and what to tell of them when they are put.
+    pub(crate) fn sent(self) -> (Bytes, Delivery) {
+        match self {
+            Self::AsRecorded(bytes) => (bytes, Delivery::Sent),
+            Self::Transcoded(bytes) => (bytes.clone(), Delivery::Transcoded(bytes)),
+        }
+    }
+}
+
 /// Why subscribers could not read a message.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -98,17 +116,17 @@ impl MessageForm {
         self,
         recorded: &Bytes,
         transcoder: Option<&Transcoder>,
-    ) -> Result<Bytes, Unreadable> {
+    ) -> Result<Payload, Unreadable> {
         if let Some(transcoder) = transcoder {
             let mut payload = Vec::new();
             transcoder.transcode(recorded, &mut payload)?;
-            return Ok(payload.into());
+            return Ok(Payload::Transcoded(payload.into()));
         }
         match self {
             Self::RmwZenoh(_) | Self::Cdr => check_cdr(recorded)?,
             Self::Plain => {}
         }
-        Ok(recorded.clone())
+        Ok(Payload::AsRecorded(recorded.clone()))
     }
 
     /// The attachment of one put, from its sequence number and its time.

@@ -82,7 +82,6 @@ pub(crate) fn declare(
         output.topics.push(PublishedTopic {
             publisher,
             counts,
-            has_complained: false,
             is_bulk: false,
         });
         for id in &topic.ids {

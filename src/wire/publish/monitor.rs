@@ -1,8 +1,8 @@
 //! [`Monitor`]: counts and readiness of the published topics, for other threads while the player's thread
 //! publishes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::bag::TopicId;
@@ -31,6 +31,8 @@ pub struct TopicState {
     /// Messages not handed to zenoh: not CDR, or the session is closed. Messages dropped by congestion are not
     /// included, because zenoh does not report them.
     pub dropped: u64,
+    /// Why the first of those was not handed to zenoh.
+    pub first_problem: Option<String>,
     /// What stuck subscribers have missed or may have missed.
     pub missed: Missed,
     /// Whether a subscriber's route is up.
@@ -96,6 +98,8 @@ pub(crate) struct TopicCounts {
     pub(crate) sent: Count,
     pub(crate) bytes: Count,
     pub(crate) dropped: AtomicU64,
+    /// Why the first of those was not put.
+    pub(crate) first_problem: OnceLock<String>,
     /// By lane.
     pub(crate) puts: [LanePuts; Lane::ALL.len()],
     pub(crate) lost: AtomicU64,
@@ -244,6 +248,7 @@ impl Monitor {
             sent: topic.sent.get(),
             bytes: topic.bytes.get(),
             dropped: topic.dropped.load(Ordering::Relaxed),
+            first_problem: topic.first_problem.get().cloned(),
             missed: topic.missed(),
             has_match: topic.has_match.load(Ordering::Relaxed),
             subscribers: self.nodes.subscriptions(&topic.name).unwrap_or(0),

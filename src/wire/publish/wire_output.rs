@@ -25,8 +25,6 @@ use crate::wire::options::{ClockOptions, SourceStamps};
 pub(crate) struct PublishedTopic {
     pub(crate) publisher: TopicPublisher,
     pub(crate) counts: Arc<TopicCounts>,
-    /// Whether a payload that subscribers could not read was reported.
-    pub(crate) has_complained: bool,
     /// Whether its messages take the lane of large messages.
     pub(crate) is_bulk: bool,
 }
@@ -99,14 +97,17 @@ impl Output for WireOutput {
         };
         let topic = &mut self.topics[route.publisher];
         let form = topic.publisher.form();
-        let payload = match form.payload(&message.payload, route.transcoder.as_deref()) {
-            Ok(payload) => payload,
+        let payload = form.payload(&message.payload, route.transcoder.as_deref());
+        let (payload, sent) = match payload {
+            Ok(payload) => payload.sent(),
             Err(error) => {
-                topic.counts.dropped.fetch_add(1, Ordering::Relaxed);
-                if !std::mem::replace(&mut topic.has_complained, true) {
-                    let (name, at) = (&topic.counts.name, message.log_time);
+                let counts = &topic.counts;
+                counts.dropped.fetch_add(1, Ordering::Relaxed);
+                if counts.first_problem.get().is_none() {
+                    let (name, at) = (&counts.name, message.log_time);
+                    let problem = counts.first_problem.get_or_init(|| error.to_string());
                     self.events.warn(format!(
-                        "message of {name} at {at} is skipped, and others like it: {error}"
+                        "message of {name} at {at} is skipped, and others like it: {problem}"
                     ));
                 }
                 return Delivery::Dropped;
@@ -131,23 +132,25 @@ impl Output for WireOutput {
                 counts: Arc::clone(&topic.counts),
             };
             self.clock.while_putting(|| lane.put(message));
-            return Delivery::Sent;
+            return sent;
         }
         let put = || publisher.put_with(payload, stamped);
         let put = || self.stalls.while_putting(put);
         let (put, waited) = self.clock.while_putting(put);
         if let Err(error) = put {
-            topic.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            let counts = &topic.counts;
+            counts.dropped.fetch_add(1, Ordering::Relaxed);
+            let problem = counts.first_problem.get_or_init(|| error.to_string());
             if !std::mem::replace(&mut self.is_closed, true) {
-                let name = &topic.counts.name;
+                let name = &counts.name;
                 self.events
-                    .warn(format!("{name} cannot be published: {error}"));
+                    .warn(format!("{name} cannot be published: {problem}"));
             }
             return Delivery::Dropped;
         }
         topic.counts.count_sent(bytes);
         self.stalls.put_took(&topic.counts, waited);
-        Delivery::Sent
+        sent
     }
 }
 

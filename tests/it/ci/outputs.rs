@@ -10,10 +10,11 @@ use bagplay::ci::outputs::{
     AmentIndex, Arrival, Definitions, OutputOptions, Outputs, OutputsEnd, PlayedTopic,
     RecordInputs, RecorderOptions, Stamp,
 };
-use bagplay::output::{Null, Occasion, Output as _};
+use bagplay::output::{Delivery, Occasion, Output as _};
 use bagplay::player::Player;
 use bagplay::ros::{Durability, History, Qos, Reliability, TypeDescription};
 use bagplay::time::Time;
+use bagplay::transcode::Transcoder;
 use bagplay::wire::{
     NodeDescription, NodeFeed, Played, ServedNode, Session, Subscribed, Which, WireEvent,
     WireOptions, WireOutput,
@@ -261,20 +262,34 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         offered_qos: vec![qos],
         ..played.topic
     };
-    let ros1 = old_bag();
+    let old = Played {
+        topic: old_bag().topics()[0].clone(),
+        ..stamped(2, "/old")
+    };
+    let as_sent = Transcoder::ros2_form(&old.topic);
+    let on_the_wire = [
+        Played {
+            topic: recorded.clone(),
+            ..stamped(1, "/played")
+        },
+        old.clone(),
+        stamped(7, "/unrecorded"),
+    ];
+    // What this session itself publishes is no output.
+    let (sender, _) = pair.observer.advertise(&on_the_wire, None).unwrap();
     let inputs = [
         PlayedTopic {
             id: TopicId(1),
-            recorded: &recorded,
+            as_sent: &recorded,
             name: "/played",
         },
         PlayedTopic {
             id: TopicId(2),
-            recorded: &ros1.topics()[0],
+            as_sent: &as_sent,
             name: "/old",
         },
     ];
-    let mut both_ways = RecordInputs::new(Null, outputs.input_recorder(), inputs, place);
+    let mut both_ways = RecordInputs::new(sender, outputs.input_recorder(), inputs, place);
     let mut taken = Vec::new();
     for n in 1..4 {
         // Played at a later time than its log time, as a message that is out of order in the recording.
@@ -283,7 +298,10 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         let input = message(1, stamped_payload(n, n));
         both_ways.message(&input, Occasion::Due);
         both_ways.message(&message(2, string("x").into()), Occasion::Due);
-        // This topic is not among the played topics.
+        // It is no message of its type, so it is not sent.
+        let dropped = both_ways.message(&message(2, vec![9, 0].into()), Occasion::Due);
+        assert_eq!(dropped, Delivery::Dropped);
+        // This topic is not among the recorded ones.
         both_ways.message(&message(7, stamped_payload(n, n)), Occasion::Due);
         put(&mut output, 0, stamped_payload(n, 10 * n));
         seen.recv_timeout(PATIENCE).unwrap();

@@ -767,6 +767,22 @@ impl Output for DropsAll {
 }
 
 #[test]
+fn the_digest_covers_only_messages_that_the_output_took() {
+    let all = mixed(&[(1000, 0), (1100, 1)]);
+    let options = Options {
+        digest: true,
+        ..paused()
+    };
+    let mut machine = playing(options, all);
+    machine.apply(Command::Step(2), wall(0));
+    let mut out = DropsAll(Vec::new());
+    while machine.advance(wall(0), &mut out) == Wait::Now {}
+    assert_eq!(out.0, [A, B]);
+    let digest = machine.report().digest.as_ref().map(Digest::hex);
+    assert_eq!(digest, Some(Digest::default().hex()));
+}
+
+#[test]
 fn muted_messages_do_not_count_as_dropped() {
     let all = mixed(&[(1000, 0), (1000, 1)]);
     let mut machine = playing(paused(), all);
@@ -778,6 +794,22 @@ fn muted_messages_do_not_count_as_dropped() {
     assert_eq!((counts[0].dropped, counts[0].muted), (1, 0));
     assert_eq!((counts[1].dropped, counts[1].muted), (0, 1));
     assert_eq!(out.0, [A]);
+}
+
+#[test]
+fn refills_that_the_output_cannot_take_count_as_dropped() {
+    let options = Options {
+        refill: true,
+        ..quiet()
+    };
+    let mut machine = playing(options, mixed(&[(1000, 0), (1300, 1), (1900, 0)]));
+    let mut out = DropsAll(Vec::new());
+    while machine.advance(wall(0), &mut out) == Wait::Now {}
+    machine.apply(Command::Seek(ros(1850)), wall(100));
+    while machine.advance(wall(100), &mut out) == Wait::Now {}
+    assert_eq!(out.0, [A, B]);
+    let counts = machine.report().topics()[1];
+    assert_eq!((counts.refilled, counts.dropped), (0, 1));
 }
 
 #[test]
