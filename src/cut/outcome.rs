@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::bag::{Damage, LookUp, TopicId};
+use crate::bag::{Damage, LookUp, Topic, TopicId};
 use crate::time::TimeRange;
-use crate::transcode::NoRos2Form;
+use crate::transcode::{NoRos2Form, TranscodeError};
 
 /// How far a cut has come, in bytes of the chunks that it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +43,8 @@ pub struct Written {
     pub topics: Vec<TopicShare>,
     /// The selected topics that it does not have, because their messages cannot be transcoded.
     pub refused: Vec<RefusedTopic>,
+    /// All topics of the bag that was cut, by their ids, in the form in which the cut has them.
+    pub forms: Vec<Topic>,
     /// How many chunks were copied as they are.
     pub copied_chunks: u64,
     /// How many new chunks were written.
@@ -56,7 +58,7 @@ pub struct Written {
 }
 
 /// How many messages of a topic a cut has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TopicShare {
     /// The topic in the bag that was cut.
     pub id: TopicId,
@@ -66,6 +68,8 @@ pub struct TopicShare {
     pub latched: u64,
     /// Messages that are left out, because they are no messages of the recorded type and cannot be transcoded.
     pub left_out: u64,
+    /// Why the first of those is left out.
+    pub reason: Option<TranscodeError>,
 }
 
 /// A topic that is left out.
@@ -73,6 +77,8 @@ pub struct TopicShare {
 pub struct RefusedTopic {
     /// The topic in the bag that was cut.
     pub id: TopicId,
+    /// How many messages it has that would be in the cut.
+    pub messages: u64,
     /// Why it cannot be transcoded.
     pub reason: NoRos2Form,
 }
@@ -85,6 +91,7 @@ impl TopicShare {
             messages: 0,
             latched: 0,
             left_out: 0,
+            reason: None,
         }
     }
 }

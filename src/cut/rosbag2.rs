@@ -8,11 +8,11 @@ use crate::ros::WrittenQos;
 use crate::time::TimeRange;
 use crate::untrusted::yaml::{self, quoted};
 
-/// The text that describes a cut of a bag with these topics whose messages are all in `file`.
-pub(crate) fn metadata(topics: &[Topic], written: &Written, file: &str) -> String {
+/// The text that describes a cut whose messages are all in `file`.
+pub(crate) fn metadata(written: &Written, file: &str) -> String {
     let message_count = written.messages + written.latched;
     let topic = |share: &super::outcome::TopicShare| {
-        let topic = topics.get(share.id.index())?;
+        let topic = written.forms.get(share.id.index())?;
         Some(TopicCount {
             topic_metadata: TopicFields::of(topic),
             message_count: share.messages + share.latched,

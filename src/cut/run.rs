@@ -60,17 +60,11 @@ impl Cut {
         let content = (shares, &translation, damage);
         let written = self.written(bag, out, &finished, content)?;
         if self.form == CutForm::Rosbag2 {
-            let topics = topics_of(bag, &translation);
-            let text = metadata(&topics, &written, target.file_name());
+            let text = metadata(&written, target.file_name());
             target.put_metadata(&text).map_err(failed)?;
         }
         target.commit()?;
         Ok(CutOutcome::Written(written))
-    }
-
-    /// All topics of the bag in the form in which this cut has them.
-    pub fn written_topics(&self, bag: &Bag) -> Vec<Topic> {
-        topics_of(bag, &Translation::of(bag, self.payloads))
     }
 
     fn written(
@@ -85,6 +79,7 @@ impl Cut {
         let refused = refused.filter(|(id, _)| self.topics.contains(**id));
         let refused = refused.map(|(id, reason)| RefusedTopic {
             id: *id,
+            messages: shares.get(id).map_or(0, |share| share.left_out),
             reason: reason.clone(),
         });
         let refused: Vec<RefusedTopic> = refused.collect();
@@ -97,7 +92,10 @@ impl Cut {
             });
         };
         let ids = (0..).map(TopicId).zip(bag.topics()).map(|(id, _)| id);
-        let share = |id| shares.get(&id).copied().unwrap_or(TopicShare::none(id));
+        let share = |id| {
+            let share = shares.get(&id).cloned();
+            share.unwrap_or_else(|| TopicShare::none(id))
+        };
         Ok(Written {
             path: out.to_owned(),
             bytes: finished.bytes,
@@ -109,6 +107,7 @@ impl Cut {
                 .map(share)
                 .collect(),
             refused,
+            forms: topics_of(bag, translation),
             copied_chunks: finished.copied_chunks,
             new_chunks: finished.new_chunks,
             attachments: finished.attachments,

@@ -6,12 +6,14 @@ use mcap::records::Channel;
 
 use super::options::Payloads;
 use crate::bag::{Bag, SchemaRecord, Topic, TopicId};
-use crate::ros::{Durability, History, Qos};
+use crate::ros::Qos;
 use crate::transcode::{NoRos2Form, TranscodeError, Transcoder};
 
 /// Where the payload begins in what follows the channel of a message record: after sequence number and two times.
 const PAYLOAD: usize = 20;
+/// The metadata of a channel in which rosbag2 has the profiles of its publishers, and the hash of its type.
 const OFFERS: &str = "offered_qos_profiles";
+const TYPE_HASH: &str = "topic_type_hash";
 
 /// The topics that are transcoded, and those that cannot be.
 #[derive(Debug, Default)]
@@ -23,8 +25,9 @@ pub(crate) struct Translation {
 /// How a topic is written.
 #[derive(Debug)]
 struct Transcoded {
-    name: String,
     transcoder: Transcoder,
+    /// The topic in its ROS 2 form.
+    topic: Topic,
     latching: Latching,
 }
 
@@ -46,17 +49,9 @@ impl Translation {
             match Transcoder::for_topic(topic) {
                 None => {}
                 Some(Ok(transcoder)) => {
-                    let latching = if topic.is_latched && topic.offered_qos.is_empty() {
-                        Latching::All
-                    } else {
-                        Latching::AsRecorded
-                    };
-                    let written = Transcoded {
-                        name: topic.name.clone(),
-                        transcoder,
-                        latching,
-                    };
-                    found.transcoders.insert(id, written);
+                    found
+                        .transcoders
+                        .insert(id, Transcoded::new(transcoder, topic));
                 }
                 Some(Err(refused)) => {
                     found.refused.insert(id, refused);
@@ -75,7 +70,7 @@ impl Translation {
     /// The name of a topic that is transcoded; empty for others.
     pub(crate) fn name(&self, topic: TopicId) -> &str {
         let topic = self.transcoders.get(&topic);
-        topic.map_or("", |topic| &topic.name)
+        topic.map_or("", |topic| &topic.topic.name)
     }
 
     /// The profile of the file: that of the recording, unless ROS 1 has become ROS 2.
@@ -98,38 +93,48 @@ impl Translation {
 
     /// A channel of this topic as it is written.
     pub(crate) fn channel(&self, topic: TopicId, mut channel: Channel) -> Channel {
-        let Some(Transcoded { latching, .. }) = self.transcoders.get(&topic) else {
+        let Some(Transcoded {
+            topic, latching, ..
+        }) = self.transcoders.get(&topic)
+        else {
             return channel;
         };
-        "cdr".clone_into(&mut channel.message_encoding);
-        let is_one = |value: &String| value == "1" || value == "true";
-        let is_latching = channel.metadata.get("latching").is_some_and(is_one);
-        if is_latching || *latching == Latching::All {
+        channel.message_encoding.clone_from(&topic.encoding);
+        let offer = match latching {
+            Latching::AsRecorded => Qos::of_ros1(&channel.metadata),
+            Latching::All => Some(Qos::of_latching_ros1()),
+        };
+        if let Some(offer) = offer {
             let offers = channel.metadata.entry(OFFERS.to_owned());
-            offers.or_insert_with(|| Qos::write_offers(&[latched()]));
+            offers.or_insert_with(|| Qos::write_offers(&[offer]));
+        }
+        if let Some(hash) = &topic.type_hash {
+            channel.metadata.insert(TYPE_HASH.to_owned(), hash.clone());
         }
         channel
     }
 
     /// The topic as it is written.
     pub(crate) fn topic(&self, id: TopicId, recorded: &Topic) -> Topic {
-        match self.transcoders.get(&id) {
-            None => recorded.clone(),
-            Some(topic) if topic.latching == Latching::All => Topic {
-                offered_qos: vec![latched()],
-                ..topic.transcoder.ros2_topic(recorded)
-            },
-            Some(topic) => topic.transcoder.ros2_topic(recorded),
-        }
+        let transcoded = self.transcoders.get(&id);
+        transcoded.map_or(recorded, |it| &it.topic).clone()
     }
 }
 
-/// What a latched publisher of ROS 1 offers.
-fn latched() -> Qos {
-    Qos {
-        durability: Durability::TransientLocal,
-        history: History::KeepLast(1),
-        ..Qos::default()
+impl Transcoded {
+    fn new(transcoder: Transcoder, recorded: &Topic) -> Self {
+        let mut topic = transcoder.ros2_topic(recorded);
+        let latching = if recorded.is_latched && recorded.offered_qos.is_empty() {
+            topic.offered_qos = vec![Qos::of_latching_ros1()];
+            Latching::All
+        } else {
+            Latching::AsRecorded
+        };
+        Self {
+            transcoder,
+            topic,
+            latching,
+        }
     }
 }
 

@@ -114,6 +114,7 @@ def test_converted_definitions_have_the_hashes_of_ros2(data, tmp_path, name):
     for topic in converted.topics.values():
         # The hash of our text as `rosbags` reads it.
         text_hash = topic.store.hash_rihs01(topic.type_name)
+        assert topic.recorded_hash == text_hash
         if topic.type_name in OWN_TYPES:
             assert topic.type_name not in jazzy.fielddefs
         else:

@@ -9,7 +9,7 @@ use crate::bag::index::file::file_index::FileIndex;
 use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::message::TopicId;
 use crate::bag::open::metadata::MetadataTopic;
-use crate::ros::{Durability, History, Qos};
+use crate::ros::{Durability, Qos};
 use crate::ros::{is_tf_static, is_type_hash, kept_by_latched};
 
 /// How many messages of a group a late joiner would receive.
@@ -106,8 +106,10 @@ impl Topics {
                 let offered = channel.metadata.get("offered_qos_profiles");
                 *depths.entry(group).or_default() +=
                     offered.map_or(1, |yaml| kept_by_latched(yaml));
-                let offered =
-                    offered.map_or_else(|| ros1_offer(channel), |yaml| Qos::parse_offers(yaml));
+                let offered = match offered {
+                    Some(yaml) => Qos::parse_offers(yaml),
+                    None => Qos::of_ros1(&channel.metadata).into_iter().collect(),
+                };
                 offers.entry(id).or_default().extend(offered);
             }
             all.channels.push(ChannelTable {
@@ -250,19 +252,6 @@ impl Topics {
             }
         }
     }
-}
-
-/// What a latched publisher of ROS 1 offers in terms of QoS: its last message, also to late joiners. Other publishers
-/// of ROS 1 offer nothing in particular.
-fn ros1_offer(channel: &Channel) -> Vec<Qos> {
-    let latching = channel.metadata.get("latching");
-    let is_latching = latching.is_some_and(|value| value == "1" || value == "true");
-    let latched = is_latching.then(|| Qos {
-        durability: Durability::TransientLocal,
-        history: History::KeepLast(1),
-        ..Qos::default()
-    });
-    latched.into_iter().collect()
 }
 
 impl Topic {

@@ -16,7 +16,7 @@ pub struct Schema {
 }
 
 /// A topic of a bag. Channels with the same name, type and encoding are one topic, also in several files.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Topic {
     /// The name as recorded.
     pub name: String,

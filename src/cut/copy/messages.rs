@@ -33,6 +33,7 @@ impl<'a> Copy<'a> {
         // Those at the start are messages of the range.
         for message in messages.iter().filter(|it| it.key.time < start) {
             if self.translation.refused.contains_key(&message.topic) {
+                self.share(message.topic).left_out += 1;
                 continue;
             }
             let channel = self.stored.channel_of(message, &mut open);
@@ -63,11 +64,12 @@ impl<'a> Copy<'a> {
             Compression::named(&header.compression)
         });
         for message in opened.messages() {
-            // All listed messages are of selected topics, but some of those are refused.
-            let Some(channel) = self.definitions.channel(input, message.channel) else {
+            let Some(topic) = self.stored.topic_of(input, message.channel) else {
                 continue;
             };
-            let Some(topic) = self.stored.topic_of(input, message.channel) else {
+            // All listed messages are of selected topics, but some of those are refused.
+            let Some(channel) = self.definitions.channel(input, message.channel) else {
+                self.share(topic).left_out += 1;
                 continue;
             };
             let mut message = message;
@@ -124,6 +126,7 @@ impl<'a> Copy<'a> {
         let share = self.share(topic);
         share.left_out += 1;
         if share.left_out == 1 {
+            share.reason = Some(error.clone());
             let name = Foreign::text(self.translation.name(topic));
             let detail = format!("{name}: the first message that cannot be transcoded: {error}");
             self.leave_out(input, at, (DamageKind::Framing, &detail));

@@ -14,6 +14,8 @@ use crate::support::mcaps::{bag, topic_id};
 use crate::support::ros1::{ChannelSpec, cdr_string, ros1_file, string};
 
 const TEXT: &str = "string data\n";
+/// The type hash of `std_msgs/msg/String`.
+const STRING_HASH: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
 
 /// Everything in a bag, converted.
 fn converted(bag: &Bag) -> Cut {
@@ -48,15 +50,15 @@ fn ros1_messages_become_cdr_and_all_else_stays() {
         ChannelSpec::ros1("/odd", "p/Odd", "q/Missing x\n"),
         json,
     ];
-    let (a, b, broken) = (string("a"), string("b"), [9, 0, 0, 0]);
+    let (a, b, broken_payload) = (string("a"), string("b"), [9, 0, 0, 0]);
     let messages: [(usize, u64, &[u8]); 7] = [
         (0, 10, &a),
         (1, 20, &b),
         (2, 25, b"12"),
         (3, 30, b"{}"),
-        (0, 40, &broken),
+        (0, 40, &broken_payload),
         (3, 50, b"[]"),
-        (1, 60, &broken),
+        (1, 60, &broken_payload),
     ];
     let file = ros1_file(&channels, &messages);
     let source = bag(&file);
@@ -93,16 +95,23 @@ fn ros1_messages_become_cdr_and_all_else_stays() {
     assert_eq!(result.topics()[1].encoding, "json");
 
     let map = topic_id(&source, "/map");
+    let broken = Transcoder::for_topic(&source.topics()[map.index()]);
+    let broken = broken
+        .unwrap()
+        .unwrap()
+        .transcode(&broken_payload, &mut Vec::new());
     let share = |id, messages, left_out| TopicShare {
         id,
         messages,
         latched: 0,
         left_out,
+        reason: (left_out > 0).then(|| broken.clone().unwrap_err()),
     };
     let other = topic_id(&source, "/other");
     assert_eq!(written.topics, [share(map, 2, 2), share(other, 2, 0)]);
     assert_eq!((written.messages, written.refused.len()), (4, 1));
-    assert_eq!(written.refused[0].id, topic_id(&source, "/odd"));
+    let odd = &written.refused[0];
+    assert_eq!((odd.id, odd.messages), (topic_id(&source, "/odd"), 1));
     assert!(matches!(written.refused[0].reason, NoRos2Form::Nesting(_)));
     let damage: Vec<String> = written.damage.iter().map(|it| it.detail.clone()).collect();
     let why = "the payload is not a valid std_msgs/String: at byte 4 of it, needed 9, left 0";
@@ -146,6 +155,7 @@ fn a_recording_without_any_ros2_form_says_why() {
     assert!(matches!(
         refused[..],
         [RefusedTopic {
+            messages: 1,
             reason: NoRos2Form::Nesting(_),
             ..
         }]
@@ -187,6 +197,14 @@ fn channels_keep_their_metadata_and_latched_ones_say_so() {
         ("std_msgs/msg/String", "ros2msg")
     );
     assert_eq!(&*schema.data, TEXT.as_bytes());
+    // The feature with which types have hashes.
+    let hash = cfg!(feature = "wire").then_some(STRING_HASH);
+    for at in 0..3 {
+        assert_eq!(
+            metadata(at).get("topic_type_hash").map(String::as_str),
+            hash
+        );
+    }
 }
 
 #[test]
@@ -202,6 +220,8 @@ fn the_latched_state_from_before_the_range_is_converted_too() {
     };
     let (written, result) = Folder::new().cut(&source, &cut);
     assert_eq!((written.latched, written.messages), (1, 1));
+    // It does not latch, so nothing of it was to be added.
+    assert_eq!(written.refused[0].messages, 0);
     assert_eq!(written.damage, []);
     let found = whole(&result);
     assert!(
@@ -233,6 +253,11 @@ fn a_directory_describes_the_topics_as_they_are_written() {
         ("std_msgs/msg/String", "cdr")
     );
     assert_eq!(topic.offered_qos[0].durability, Durability::TransientLocal);
+    let hash = cfg!(feature = "wire").then_some(STRING_HASH);
+    assert_eq!(
+        topic.type_hash.as_deref().filter(|hash| !hash.is_empty()),
+        hash
+    );
 }
 
 #[test]

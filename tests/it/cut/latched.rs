@@ -142,7 +142,7 @@ fn only_selected_topics_are_added_and_counted() {
     let folder = Folder::new();
     let (written, cut) = folder.cut(&bag, &cut);
     assert_eq!((written.messages, written.latched), (2, 1));
-    let share = |id| written.topics.iter().find(|share| share.id == id).copied();
+    let share = |id| written.topics.iter().find(|share| share.id == id).cloned();
     let counts = |id| share(id).map(|share| (share.messages, share.latched));
     assert_eq!((counts(map), counts(odom)), (Some((0, 1)), Some((2, 0))));
     assert_eq!(shown(&whole(&cut))[0], text(8, 7, "map7"));

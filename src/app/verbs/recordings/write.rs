@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use bagplay::bag::{Bag, LookUp, MessageOrder, Note};
-use bagplay::cli::{CutReport, Exit, Findings, Format, OutputArgs, cut_hint};
+use bagplay::cli::{
+    CutReport, Exit, Findings, Format, OutputArgs, cut_hint, plural, refused_lines,
+};
 use bagplay::cut::{Cut, CutError, CutOutcome, CutProgress, RefusedTopic};
 use bagplay::untrusted::Foreign;
 
@@ -75,9 +77,9 @@ pub(super) fn write(
         }
         Err(error) => return Err(failure(error, bag)),
     };
-    let report = CutReport::new(&cut.written_topics(bag), &written);
-    for (topic, reason) in report.refused() {
-        tracing::warn!("{topic} is left out: {reason}");
+    let report = CutReport::new(&written);
+    for line in report.left_out_lines() {
+        tracing::warn!("left out: {line}");
     }
     match output.format {
         Format::Text => stdout::page(&report.page())?,
@@ -86,9 +88,9 @@ pub(super) fn write(
     let is_other_count = |note: &Note| matches!(note, Note::Counts { .. });
     let is_short = !report.is_sound() || bag.notes().iter().any(is_other_count);
     if *is_strict && is_short {
-        let error = match report.refused().next() {
-            None => anyhow::anyhow!("the recording is damaged (--strict)"),
-            Some(_) => anyhow::anyhow!("a topic is left out (--strict)"),
+        let error = match report.refused_topics() as u64 {
+            0 => anyhow::anyhow!("the recording is damaged (--strict)"),
+            topics => anyhow::anyhow!("{} left out (--strict)", plural(topics, "topic")),
         };
         return Err(Failure::new(Exit::Recording, error));
     }
@@ -108,10 +110,8 @@ fn failure(error: CutError, bag: &Bag) -> Failure {
         CutError::Empty { refused, .. } => refused,
         _ => &[],
     };
-    for topic in refused {
-        let name = bag.topics().get(topic.id.index());
-        let name = name.map_or("", |topic| &topic.name);
-        tracing::warn!("{} is left out: {}", Foreign::text(name), topic.reason);
+    for line in refused_lines(bag.topics(), refused) {
+        tracing::warn!("left out: {line}");
     }
     let exit = match &error {
         CutError::Write { .. } => Exit::Failed,

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::bag::Topic;
-use crate::cli::report::findings::Findings;
+use crate::cli::report::missing::findings::Findings;
+use crate::cli::report::missing::left_out::LeftOutMessages;
 use crate::cli::report::units::{bytes, plural};
 use crate::cut::{RefusedTopic, Written};
 use crate::time::{Duration, seconds_text};
@@ -30,7 +31,7 @@ pub struct CutReport {
     topics: Vec<CutTopic>,
     /// Topics that it does not have, because their messages cannot be transcoded.
     refused: Vec<Refused>,
-    /// Messages of other topics that cannot be transcoded.
+    /// Messages that cannot be transcoded: those of `refused`, and others.
     left_out: u64,
     copied_chunks: u64,
     new_chunks: u64,
@@ -50,35 +51,32 @@ struct CutTopic {
     latched: u64,
     /// Messages that cannot be transcoded.
     left_out: u64,
+    /// Why the first of those cannot be transcoded.
+    reason: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Refused {
     name: String,
+    messages: u64,
     reason: String,
 }
 
 impl CutReport {
-    /// The report of a recording with these topics, by their ids in the bag.
-    pub fn new(topics: &[Topic], written: &Written) -> Self {
+    /// The report of a recording that was written.
+    pub fn new(written: &Written) -> Self {
         let topic = |share: &crate::cut::TopicShare| {
-            let topic = topics.get(share.id.index())?;
+            let topic = written.forms.get(share.id.index())?;
             Some(CutTopic {
                 name: topic.name.clone(),
                 type_name: topic.type_name().to_owned(),
                 messages: share.messages,
                 latched: share.latched,
                 left_out: share.left_out,
+                reason: share.reason.as_ref().map(ToString::to_string),
             })
         };
-        let refused = |refused: &RefusedTopic| {
-            let topic = topics.get(refused.id.index())?;
-            Some(Refused {
-                name: topic.name.clone(),
-                reason: refused.reason.to_string(),
-            })
-        };
-        let refused = written.refused.iter().filter_map(refused).collect();
+        let refused = refused(&written.forms, &written.refused);
         let mut topics: Vec<CutTopic> = written.topics.iter().filter_map(topic).collect();
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         let damage = Findings::of(&written.damage);
@@ -90,7 +88,11 @@ impl CutReport {
             duration_s: written.range.duration().as_secs_f64(),
             messages: written.messages,
             latched: written.latched,
-            left_out: topics.iter().map(|topic| topic.left_out).sum(),
+            left_out: topics
+                .iter()
+                .map(|topic| topic.left_out)
+                .chain(refused.iter().map(|topic| topic.messages))
+                .sum(),
             topics,
             refused,
             copied_chunks: written.copied_chunks,
@@ -107,10 +109,20 @@ impl CutReport {
         self.damage.list().is_empty() && self.refused.is_empty()
     }
 
-    /// The topics that are left out, and why.
-    pub fn refused(&self) -> impl Iterator<Item = (Foreign<'_>, &str)> {
-        let refused = self.refused.iter();
-        refused.map(|it| (Foreign::text(&it.name), it.reason.as_str()))
+    /// How many topics are left out.
+    pub fn refused_topics(&self) -> usize {
+        self.refused.len()
+    }
+
+    /// The messages that are left out: a line for each reason, with its topics.
+    pub fn left_out_lines(&self) -> Vec<String> {
+        let mut all = lines_of(&self.refused);
+        for topic in &self.topics {
+            if let Some(reason) = &topic.reason {
+                all.add(reason, &topic.name, Some(topic.left_out));
+            }
+        }
+        all.lines().collect()
     }
 
     /// The text for people.
@@ -138,13 +150,13 @@ impl CutReport {
             "chunks    {} copied, {} new",
             self.copied_chunks, self.new_chunks
         );
-        if self.left_out > 0 {
-            let _ = writeln!(
-                page,
-                "left out  {} that cannot be transcoded: {}",
-                plural(self.left_out, "message"),
-                self.named(|topic| topic.left_out),
-            );
+        let left_out = self.left_out_lines();
+        if !left_out.is_empty() {
+            let messages = plural(self.left_out, "message");
+            let _ = writeln!(page, "left out  {messages} that cannot be transcoded");
+        }
+        for line in left_out {
+            let _ = writeln!(page, "          {line}");
         }
         for finding in self.damage.list() {
             let _ = writeln!(page, "{:<9} {finding}", finding.kind);
@@ -165,4 +177,30 @@ impl CutReport {
             more => format!("{named} and {more} more topics"),
         }
     }
+}
+
+/// The topics of a bag that are left out of a recording that could not be written: a line for each reason.
+pub fn refused_lines(topics: &[Topic], refused: &[RefusedTopic]) -> Vec<String> {
+    let refused = self::refused(topics, refused);
+    lines_of(&refused).lines().collect()
+}
+
+fn refused(topics: &[Topic], refused: &[RefusedTopic]) -> Vec<Refused> {
+    let one = |refused: &RefusedTopic| {
+        let topic = topics.get(refused.id.index())?;
+        Some(Refused {
+            name: topic.name.clone(),
+            messages: refused.messages,
+            reason: refused.reason.to_string(),
+        })
+    };
+    refused.iter().filter_map(one).collect()
+}
+
+fn lines_of(refused: &[Refused]) -> LeftOutMessages<'_> {
+    let mut all = LeftOutMessages::default();
+    for topic in refused {
+        all.add(&topic.reason, &topic.name, Some(topic.messages));
+    }
+    all
 }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::bag::{Bag, Damage, TopicId};
-use crate::cli::report::findings::Findings;
+use crate::cli::report::missing::findings::Findings;
 use crate::cli::report::units::{count, plural};
 use crate::decode::FieldValue;
 use crate::find::{Conditions, Hit, MatchedValue, Unreadable};

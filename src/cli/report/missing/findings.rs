@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::units::count;
 use crate::bag::{Damage, DamageKind, DamagedPlace};
+use crate::cli::report::units::count;
 use crate::untrusted::{FileName, Foreign};
 
 /// The maximum number of characters of a detail that is shown to people.
