@@ -20,8 +20,8 @@ use bagplay::output::Null;
 use bagplay::player::{Before, Control, Transport};
 use bagplay::wire::{
     ClockOptions, Drained, LogLine, Monitor, NodeDescription, NodeFeed, PathState, Played,
-    PlayerServices, Protocol, QueueDepth, ServedNode, ServedPlayer, Session, Severity, Skipped,
-    StateTopic, TopicState, WireError, WireEvent, WireOptions,
+    PlayerServices, Protocol, QueueDepth, ServedNode, ServedPlayer, Session, Severity, SkipReason,
+    Skipped, StateTopic, TopicState, WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 use tracing::Level;
@@ -154,7 +154,7 @@ impl Network {
             None => failure(error),
         })?;
         self.monitor = Some(output.monitor());
-        leave_out(args, plan, skipped, hints).or_exit(Exit::Usage)?;
+        leave_out(args, bag, plan, skipped, hints).or_exit(Exit::Usage)?;
         Ok(PlayOutput::Wire {
             output: Box::new(output),
             splits: self.feed.watch(parameters::files(args, bag)),
@@ -354,6 +354,7 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
 /// Removes topics that the wire cannot carry from the plan, with one warning for each reason.
 fn leave_out(
     args: &PlayArgs,
+    bag: &Bag,
     plan: &mut Plan,
     skipped: Vec<Skipped>,
     hints: &Hints,
@@ -380,9 +381,13 @@ fn leave_out(
         tracing::warn!("not played: {named}{more}: {reason}");
     }
     for one in skipped {
-        let reason = hints.skipped(&one);
-        let topic = one.topic;
-        plan.leave_out(args, one.id, LeftOut { topic, reason })?;
+        let left_out = LeftOut {
+            messages: bag.topics()[one.id.index()].message_count,
+            reason: hints.skipped(&one),
+            is_loss: matches!(one.reason, SkipReason::NoRos2Form(_)),
+            topic: one.topic,
+        };
+        plan.leave_out(args, one.id, left_out)?;
     }
     Ok(())
 }

@@ -161,10 +161,18 @@ fn exit_code(
         let error = anyhow::anyhow!("nothing was played: the recording is damaged");
         return Err(Failure::new(Exit::Recording, error));
     }
+    if ending.how == Ending::End && summary.is_empty() && summary.has_dropped() {
+        let error = anyhow::anyhow!("nothing was played: no message could be sent");
+        return Err(Failure::new(Exit::Recording, error));
+    }
     let is_miscounted = |note: &Note| matches!(note, Note::Counts { .. });
     let is_damaged = summary.damage().total() > 0 || bag.notes().iter().any(is_miscounted);
     if args.time.strict && is_damaged {
         let error = anyhow::anyhow!("the recording is damaged (--strict)");
+        return Err(Failure::new(Exit::Recording, error));
+    }
+    if args.time.strict && summary.has_unsent() {
+        let error = anyhow::anyhow!("messages of the recording could not be sent (--strict)");
         return Err(Failure::new(Exit::Recording, error));
     }
     if args.time.strict && summary.has_losses() {

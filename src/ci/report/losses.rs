@@ -1,6 +1,6 @@
-//! What is said of outputs that did not come as they were published.
+//! What is said of inputs that were not sent, and of outputs that did not come as they were published.
 
-use super::record::{OutputPublisher, OutputTopic, Unreceived};
+use super::record::{OutputPublisher, OutputTopic, Unreceived, Unsent};
 use super::units::{count, shown};
 
 impl OutputPublisher {
@@ -15,6 +15,17 @@ impl Unreceived {
     pub fn sentence(&self) -> String {
         let (topic, node, why) = (shown(&self.topic), shown(&self.node), shown(&self.why));
         format!("{topic} by {node} is not received: {why}")
+    }
+}
+
+impl Unsent {
+    /// One sentence.
+    pub fn sentence(&self) -> String {
+        let (topic, why) = (shown(&self.topic), shown(&self.why));
+        let messages = self
+            .messages
+            .map_or_else(|| "messages".to_owned(), messages);
+        format!("{messages} of {topic} could not be sent: {why}")
     }
 }
 

@@ -261,6 +261,13 @@ fn details(text: &mut Bounded, run: &RunRecord) {
         let topic = format!("lost on {}", code(&input.topic));
         fact(&topic, format!("at least {}", count(input.lost)));
     }
+    for one in &run.unsent {
+        let topic = format!("not sent: {}", code(&one.topic));
+        let messages = one
+            .messages
+            .map_or_else(String::new, |it| format!("{}, ", count(it)));
+        fact(&topic, format!("{messages}{}", plain(&one.why, REASON)));
+    }
     for output in run.outputs.iter().filter(|output| output.lost > 0) {
         fact(
             &format!("lost on {}", code(&output.topic)),

@@ -27,7 +27,7 @@ pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, Exit, ExitClass, FieldDifference, GateRecord, Happened, Host,
     Input, Moment, OutputPublisher, OutputTopic, Pacing, ReadFile, RecordedFile, Repeated,
-    Reported, RunRecord, Series, Spans, SystemRecord, UnpromptedThread, Unreceived,
+    Reported, RunRecord, Series, Spans, SystemRecord, UnpromptedThread, Unreceived, Unsent,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

@@ -212,6 +212,10 @@ fn traffic(run: &RunRecord) -> String {
     if lost > 0 {
         let _ = write!(text, ", {} lost", count(lost));
     }
+    if !run.unsent.is_empty() {
+        let topics = plural(run.unsent.len(), "topic");
+        let _ = write!(text, ", messages of {topics} not sent");
+    }
     if !run.unreceived.is_empty() {
         let publishers = plural(run.unreceived.len(), "publisher");
         let _ = write!(text, ", {publishers} not received");

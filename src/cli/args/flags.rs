@@ -317,7 +317,7 @@ pub struct TimeArgs {
         hide_short_help = true
     )]
     pub order: OrderOf,
-    /// Fail if part of a recording cannot be read (exit code 3) or a subscriber misses messages (1)
+    /// Fail if part of a recording cannot be read or sent (exit code 3) or a subscriber misses messages (1)
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
 }

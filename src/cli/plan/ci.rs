@@ -127,10 +127,10 @@ pub(super) fn without_outputs(
         };
         match flag(&one.name) {
             None => played.push(one),
-            Some(flag) => left_out.push(LeftOut {
-                topic: topics[one.id.index()].name.clone(),
-                reason: format!("the program under test publishes it ({flag})"),
-            }),
+            Some(flag) => {
+                let reason = format!("the program under test publishes it ({flag})");
+                left_out.push(LeftOut::on_purpose(&topics[one.id.index()], reason));
+            }
         }
     }
     Ok((played, left_out))

@@ -6,13 +6,14 @@ pub(super) mod clock_server;
 pub(super) mod cut;
 pub(super) mod files;
 pub(super) mod kinds;
+pub(super) mod names;
 pub(super) mod range;
 pub(super) mod resume;
 pub(super) mod select;
 mod shell_word;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::bag::{Topic, TopicId};
 use crate::cli::args::flags::{PlayArgs, TimeArgs};
@@ -23,6 +24,7 @@ use crate::player::{
 use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Speed, Time, TimeRange, period_of};
 use awaited::awaited;
+use names::{shared_names, unreachable_names};
 use range::range;
 use select::{Chosen, SelectError, choose, ids_of};
 
@@ -63,8 +65,24 @@ pub enum PlanError {
 pub struct LeftOut {
     /// Its recorded name.
     pub topic: String,
+    /// How many messages the recording has of it; `None` if the recording does not say.
+    pub messages: Option<u64>,
     /// The reason.
     pub reason: String,
+    /// Whether its messages should have been sent, and could not be.
+    pub is_loss: bool,
+}
+
+impl LeftOut {
+    /// A topic that another one stands for, or that was not meant to be sent.
+    pub(crate) fn on_purpose(topic: &Topic, reason: impl Into<String>) -> Self {
+        Self {
+            topic: topic.name.clone(),
+            messages: topic.message_count,
+            reason: reason.into(),
+            is_loss: false,
+        }
+    }
 }
 
 /// The result of resolving the arguments: what is played.
@@ -178,7 +196,8 @@ pub fn plan(
     }
     let warnings = early_starts(&args.time, recording)
         .chain(zero_warning(&options))
-        .chain(shared_names(&chosen, topics))
+        .chain(shared_names(args, &chosen, topics))
+        .chain(unreachable_names(args, &chosen, topics))
         .chain(idle_profiles(profiles, &chosen, topics))
         .collect();
     Ok(Plan {
@@ -272,10 +291,9 @@ fn without_clock(
         other.is_clock(&topics[chosen.id.index()].name) || other.is_clock(&chosen.name)
     };
     let (clocks, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(is_left_out);
-    let left_out = clocks.into_iter().map(|clock| LeftOut {
-        topic: topics[clock.id.index()].name.clone(),
-        reason: reason.into(),
-    });
+    let left_out = clocks
+        .into_iter()
+        .map(|clock| LeftOut::on_purpose(&topics[clock.id.index()], reason));
     let left_out = left_out.collect();
     (chosen, left_out)
 }
@@ -292,18 +310,6 @@ fn played(time: &TimeArgs, recording: TimeRange) -> Result<PlayedRange, PlanErro
     } else {
         PlayedRange::new(range, at_end)
     })
-}
-
-/// Warnings of names that topics of different types would share on the network.
-fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
-    let type_of = |chosen: &Chosen| topics[chosen.id.index()].type_name();
-    let mut first: HashMap<&str, &str> = HashMap::new();
-    let shared = chosen.iter().filter_map(|one| {
-        let (name, b) = (one.name.as_str(), type_of(one));
-        let a = *first.entry(name).or_insert(b);
-        (a != b).then(|| format!("{name} is published with two types: {a} and {b}"))
-    });
-    shared.collect()
 }
 
 /// Warnings of names that have a profile but are not played. Usually they are misspelt.
@@ -587,10 +593,8 @@ mod tests {
             refused("--wait-for-subscribers /clock --clock"),
             "--wait-for-subscribers names /clock, which is not played: play serves /clock itself"
         );
-        let left_out = |topic: &str| LeftOut {
-            topic: topic.to_owned(),
-            reason: "no ROS message".to_owned(),
-        };
+        let left_out =
+            |topic: &str| LeftOut::on_purpose(&fixtures::topics(&[topic])[0], "no ROS message");
         let by_name = parse_args("--wait-for-subscribers /imu");
         let mut named = planned("--wait-for-subscribers /imu").unwrap();
         let imu = named.awaited[0].id;

@@ -2,8 +2,8 @@
 //! print, hints.
 
 pub(super) mod clock_summary;
-pub(super) mod findings;
 pub(super) mod hints;
+pub(super) mod missing;
 pub(super) mod recording;
 pub(super) mod remote;
 pub(super) mod summary;

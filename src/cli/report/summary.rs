@@ -4,14 +4,15 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::findings::Findings;
+use super::missing::findings::Findings;
+use super::missing::left_out::LeftOutMessages;
+use super::missing::losses::Losses;
 use super::units::{bytes, count, millis, plural};
-use crate::bag::{Bag, MessageOrder, TopicId};
+use crate::bag::{Bag, MessageOrder};
 use crate::cli::plan::{LeftOut, Plan, pace_factor};
 use crate::player::{LeadMotion, Report};
 use crate::time::Duration;
 use crate::untrusted::{FileName, Foreign};
-use crate::wire::{Missed, Monitor};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -131,7 +132,11 @@ struct Held {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Skipped {
     topic: String,
+    /// In the whole recording, as far as it says so.
+    messages: Option<u64>,
     reason: String,
+    #[serde(skip)]
+    is_loss: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -143,49 +148,13 @@ struct TopicSummary {
     bytes: u64,
     late: u64,
     dropped: u64,
+    /// Why the first of those was dropped.
+    dropped_because: Option<String>,
     refilled: u64,
     muted: u64,
     stalled: u64,
     lost: u64,
     possibly_lost: u64,
-}
-
-/// What did not reach the subscribers, as far as that is known.
-#[derive(Clone, Debug, Default)]
-pub struct Losses {
-    topics: Vec<(TopicId, Missed)>,
-    clock: Missed,
-    bytes: u64,
-}
-
-impl Losses {
-    /// The losses that are known so far.
-    pub fn of(monitor: &Monitor) -> Self {
-        let topics = monitor.topics().into_iter();
-        // Recorded topics that share a name on the wire share a count; the first of them has it.
-        let topics = topics.filter_map(|topic| Some((*topic.ids.first()?, topic.missed)));
-        Self {
-            topics: topics.collect(),
-            clock: monitor.clock().unwrap_or_default(),
-            bytes: 0,
-        }
-    }
-
-    /// Adds these bytes, which were still in transit at the end and which no subscriber had taken.
-    #[must_use]
-    pub fn with_unsent_bytes(self, bytes: u64) -> Self {
-        Self { bytes, ..self }
-    }
-
-    fn topic(&self, id: TopicId) -> Missed {
-        let found = self.topics.iter().find(|(one, _)| *one == id);
-        found.map_or_else(Missed::default, |(_, missed)| *missed)
-    }
-
-    fn total(&self, count: impl Fn(&Missed) -> u64) -> u64 {
-        let topics = self.topics.iter().map(|(_, missed)| missed);
-        topics.chain([&self.clock]).map(count).sum()
-    }
 }
 
 impl Summary {
@@ -205,6 +174,10 @@ impl Summary {
                 bytes: counts.bytes,
                 late: counts.late,
                 dropped: counts.dropped,
+                dropped_because: losses
+                    .problem(chosen.id)
+                    .filter(|_| counts.dropped > 0)
+                    .cloned(),
                 refilled: counts.refilled,
                 muted: counts.muted,
                 stalled: missed.stalled,
@@ -224,7 +197,7 @@ impl Summary {
             },
             messages_sent: report.sent,
             bytes_sent: report.bytes,
-            unsent_bytes: losses.bytes,
+            unsent_bytes: losses.unsent_bytes(),
             stalled: losses.total(|missed| missed.stalled),
             lost: losses.total(|missed| missed.lost),
             possibly_lost: losses.total(|missed| missed.possibly_lost),
@@ -275,6 +248,33 @@ impl Summary {
         self.lost > 0 || self.possibly_lost > 0 || self.unsent_bytes > 0
     }
 
+    /// Whether the output could not take a message of a topic that was played.
+    pub fn has_dropped(&self) -> bool {
+        self.topics.iter().any(|topic| topic.dropped > 0)
+    }
+
+    /// Whether there are messages that should have been sent and could not be: dropped ones, and those of topics that
+    /// cannot be transcoded.
+    pub fn has_unsent(&self) -> bool {
+        self.unsent().topics() > 0
+    }
+
+    /// The messages that were to be sent and were not.
+    fn unsent(&self) -> LeftOutMessages<'_> {
+        let mut all = LeftOutMessages::default();
+        for one in &self.skipped {
+            if one.is_loss && one.messages != Some(0) {
+                all.add(&one.reason, &one.topic, one.messages);
+            }
+        }
+        for topic in self.topics.iter().filter(|topic| topic.dropped > 0) {
+            let reason = topic.dropped_because.as_deref();
+            let reason = reason.unwrap_or("the output could not take them");
+            all.add(reason, &topic.name, Some(topic.dropped));
+        }
+        all
+    }
+
     /// The damage of the recording.
     pub fn damage(&self) -> &Findings {
         &self.damage
@@ -284,7 +284,9 @@ impl Summary {
 fn skipped(left_out: &LeftOut) -> Skipped {
     Skipped {
         topic: left_out.topic.clone(),
+        messages: left_out.messages,
         reason: left_out.reason.clone(),
+        is_loss: left_out.is_loss,
     }
 }
 
@@ -355,9 +357,8 @@ impl fmt::Display for Summary {
                 plural(self.possibly_lost, "message")
             )?;
         }
-        let dropped: u64 = self.topics.iter().map(|topic| topic.dropped).sum();
-        if dropped > 0 {
-            write!(f, "\n{} dropped", plural(dropped, "message"))?;
+        for line in self.unsent().lines() {
+            write!(f, "\nmessages not sent: {line}")?;
         }
         if self.damaged > 0 {
             write!(

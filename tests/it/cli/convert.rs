@@ -4,24 +4,28 @@ use std::fs;
 
 use predicates::prelude::*;
 use predicates::str::contains;
+use serde_json::Value;
 
 use crate::cli::{demo, json, play};
 use crate::support::network::free_endpoint;
 use crate::support::ros1::{ChannelSpec, ros1_file, string};
 
-/// Two topics that can be transcoded, one of which has a message that cannot, and one that cannot.
+/// Two topics that can be transcoded, one of which has a message that cannot, and two that cannot, for the same reason.
 fn recording() -> Vec<u8> {
     let channels = [
         ChannelSpec::ros1("/chatter", "std_msgs/String", "string data\n"),
         ChannelSpec::ros1("/n", "p/Number", "int32 n\n"),
         ChannelSpec::ros1("/odd", "p/Odd", "q/Missing x\n"),
+        ChannelSpec::ros1("/odder", "p/Odder", "q/Missing x\n"),
     ];
     let text = string("hello");
-    let messages: [(usize, u64, &[u8]); 4] = [
+    let messages: [(usize, u64, &[u8]); 6] = [
         (0, 1_000_000_000, &text),
         (1, 2_000_000_000, &[1, 0, 0, 0]),
         (1, 3_000_000_000, &[1, 0]),
         (2, 4_000_000_000, &[1]),
+        (3, 4_000_000_000, &[1]),
+        (3, 4_000_000_000, &[2]),
     ];
     ros1_file(&channels, &messages)
 }
@@ -37,15 +41,21 @@ fn a_recording_is_converted_and_described() {
         convert.args(flags).assert()
     };
     let why = "q/msg/Missing is referred to but not defined in the schema";
+    let broken = "the payload is not a valid p/Number: at byte 0 of it, needed 4, left 2";
+    let lines = [
+        format!("/odd 1, /odder 2: {why}\n"),
+        format!("/n 1: {broken}\n"),
+    ];
+    let [odd, number] = &lines;
     convert(&["-o", "new.mcap"])
         .code(0)
-        .stderr(contains(format!("/odd is left out: {why}")))
+        .stderr(contains(format!("left out: {odd}")).and(contains(format!("left out: {number}"))))
         .stdout(
             contains("wrote     new.mcap")
                 .and(contains("content   2 messages on 2 topics"))
-                .and(contains(
-                    "left out  1 message that cannot be transcoded: /n 1\n",
-                ))
+                .and(contains("left out  4 messages that cannot be transcoded\n"))
+                .and(contains(format!("          {odd}")))
+                .and(contains(format!("          {number}")))
                 .and(contains("framing")),
         );
     convert(&["-o", "new.mcap"])
@@ -54,7 +64,7 @@ fn a_recording_is_converted_and_described() {
     convert(&["-o", "old.mcap", "--force"]).code(2);
     convert(&["-o", "new.mcap", "--force", "--strict"])
         .code(3)
-        .stderr(contains("a topic is left out (--strict)"));
+        .stderr(contains("2 topics left out (--strict)"));
     let done = play()
         .current_dir(dir.path())
         .args([
@@ -68,10 +78,16 @@ fn a_recording_is_converted_and_described() {
         .output()
         .unwrap();
     let report = json(&done.stdout);
-    assert_eq!(report["left_out"], 1);
-    assert_eq!(report["refused"][0]["name"], "/odd");
-    assert_eq!(report["refused"][0]["reason"], why);
+    assert_eq!(report["left_out"], 4);
+    let refused =
+        |name, messages| serde_json::json!({ "name": name, "messages": messages, "reason": why });
+    let due = [refused("/odd", 1), refused("/odder", 2)];
+    assert_eq!(report["refused"], serde_json::json!(due));
     assert_eq!(report["topics"][0]["type"], "std_msgs/msg/String");
+    let number = &report["topics"][1];
+    assert_eq!(number["left_out"], 1);
+    assert_eq!(number["reason"], broken);
+    assert!(report["topics"][0]["reason"].is_null());
     play()
         .current_dir(dir.path())
         .args(["info", "--check", "again.mcap", "--format", "text"])
@@ -123,6 +139,24 @@ fn info_says_what_is_transcoded() {
 }
 
 #[test]
+fn a_recording_of_which_nothing_can_be_converted_names_all_topics() {
+    let dir = tempfile::tempdir().unwrap();
+    let channels = [
+        ChannelSpec::ros1("/a", "p/A", "q/Missing x\n"),
+        ChannelSpec::ros1("/b", "p/B", "B b\n"),
+    ];
+    let file = ros1_file(&channels, &[(0, 10, b"1"), (1, 20, b"1"), (0, 30, b"1")]);
+    fs::write(dir.path().join("old.mcap"), file).unwrap();
+    let mut convert = play();
+    convert.current_dir(dir.path());
+    convert.args(["convert", "old.mcap", "-o", "new.mcap"]);
+    convert.assert().code(3).stderr(
+        contains("left out: /a 2: q/msg/Missing is referred to")
+            .and(contains("left out: /b 1: p/msg/B contains itself")),
+    );
+}
+
+#[test]
 fn playing_names_what_has_no_ros2_form_and_counts_it() {
     let dir = tempfile::tempdir().unwrap();
     let bag = dir.path().join("old.mcap");
@@ -133,23 +167,99 @@ fn playing_names_what_has_no_ros2_form_and_counts_it() {
         run.args(["--listen", &free_endpoint()]).args(flags);
         run
     };
-    let words = "not played: /odd: `ros1` messages that cannot be transcoded: q/msg/Missing";
-    let skipped = "message of /n at 3.000000000 is skipped, and others like it: the payload is not a valid p/Number";
+    let why = "`ros1` messages that cannot be transcoded: q/msg/Missing";
+    let words = format!("not played: /odd, /odder: {why}");
+    let broken = "the payload is not a valid p/Number: at byte 0 of it, needed 4, left 2";
+    let skipped = format!("message of /n at 3.000000000 is skipped, and others like it: {broken}");
+    let summary = contains(format!("messages not sent: /odd 1, /odder 2: {why}"))
+        .and(contains(format!("messages not sent: /n 1: {broken}")));
     let mut text = run(&["--format", "text"]);
     let text = text.assert().code(0);
-    text.stderr(contains(words).and(contains(skipped)));
+    text.stderr(summary.and(contains(words)).and(contains(skipped)));
     let done = run(&["--format", "json"]).output().unwrap();
     let summary = json(&done.stdout);
-    assert_eq!(summary["skipped"][0]["topic"], "/odd");
+    assert_eq!(summary["messages_sent"], 2);
+    let skipped = &summary["skipped"];
+    assert_eq!(
+        (&skipped[0]["topic"], &skipped[0]["messages"]),
+        (&"/odd".into(), &1.into())
+    );
+    assert_eq!(
+        (&skipped[1]["topic"], &skipped[1]["messages"]),
+        (&"/odder".into(), &2.into())
+    );
     let topics = summary["topics"].as_array().unwrap();
     let counts = |name: &str| {
         let topic = topics.iter().find(|topic| topic["name"] == name).unwrap();
-        (topic["sent"].clone(), topic["dropped"].clone())
+        let counts = [&topic["sent"], &topic["dropped"], &topic["dropped_because"]];
+        counts.map(Clone::clone)
     };
-    assert_eq!(counts("/chatter"), (1.into(), 0.into()));
-    assert_eq!(counts("/n"), (1.into(), 1.into()));
+    assert_eq!(counts("/chatter"), [Value::from(1), 0.into(), Value::Null]);
+    assert_eq!(counts("/n"), [Value::from(1), 1.into(), broken.into()]);
+    let could_not = contains("messages of the recording could not be sent (--strict)");
+    run(&["--strict"]).assert().code(3).stderr(could_not);
+    let without = ["--strict", "--exclude-topics", "/n", "/odd", "/odder"];
+    run(&without).assert().code(0);
     let mut off = run(&["--transcode", "off"]);
     off.assert().stderr(contains(
         "without --transcode off they are sent as ROS 2 messages",
     ));
+}
+
+/// As for `--wire zenoh`, each message is one that can be sent.
+#[test]
+fn without_a_wire_messages_are_what_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("old.mcap");
+    fs::write(&bag, recording()).unwrap();
+    let summary = |wire: &[&str]| {
+        let mut run = play();
+        run.arg(&bag)
+            .args(["--no-tui", "--rate", "max", "--strict"]);
+        run.args(["--format", "json"]).args(wire);
+        json(&run.assert().code(0).get_output().stdout)
+    };
+    let null = summary(&["--wire", "null"]);
+    let plain = summary(&["--wire", "zenoh", "--listen", &free_endpoint()]);
+    assert_eq!(null["messages_sent"], 6);
+    for field in ["messages_sent", "bytes_sent", "digest", "skipped"] {
+        assert_eq!(null[field], plain[field], "{field}");
+    }
+}
+
+#[test]
+fn the_digest_is_that_of_the_messages_that_were_sent() {
+    let dir = tempfile::tempdir().unwrap();
+    let (text, number) = (string("hello"), [1, 0, 0, 0]);
+    let all: [(usize, u64, &[u8]); 3] = [(0, 10, &text), (1, 20, &number), (1, 30, &[1, 0])];
+    let digest = |name: &str, messages: &[(usize, u64, &[u8])]| {
+        let channels = [
+            ChannelSpec::ros1("/chatter", "std_msgs/String", "string data\n"),
+            ChannelSpec::ros1("/n", "p/Number", "int32 n\n"),
+        ];
+        let bag = dir.path().join(name);
+        fs::write(&bag, ros1_file(&channels, messages)).unwrap();
+        let mut run = play();
+        run.arg(&bag).args(["--no-tui", "--rate", "max"]);
+        run.args(["--listen", &free_endpoint(), "--format", "json"]);
+        json(&run.assert().code(0).get_output().stdout)["digest"].clone()
+    };
+    let sent = digest("sent.mcap", &all[..2]);
+    assert!(sent.is_string());
+    assert_eq!(digest("all.mcap", &all), sent);
+}
+
+#[test]
+fn names_that_ros2_forbids_are_warned_of_and_sent() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("old.mcap");
+    let channel = ChannelSpec::ros1("/camera/0/name", "std_msgs/String", "string data\n");
+    fs::write(&bag, ros1_file(&[channel], &[(0, 10, &string("hello"))])).unwrap();
+    let mut run = play();
+    run.arg(&bag).args(["--no-tui", "--rate", "max"]);
+    run.args(["--listen", &free_endpoint(), "--format", "json"]);
+    let words = "ROS 2 nodes cannot subscribe to /camera/0/name: a part of the name begins with a digit; \
+                 hint: --remap /camera/0/name:=/other";
+    let run = run.assert().code(0).stderr(contains(words));
+    assert_eq!(json(&run.get_output().stdout)["messages_sent"], 1);
 }

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::cli::{demo, json, play, play_process, signal};
 use crate::support::mcaps::make_pipe;
 use crate::support::patience::until;
+use crate::support::ros1::{ChannelSpec, ros1_file};
 
 /// `play` at full speed with a recording of the outputs, in a folder, on a network of its own.
 fn run(folder: &Path, bag: &Path, more: &[&str]) -> assert_cmd::assert::Assert {
@@ -53,6 +54,55 @@ fn damage_of_what_is_played_is_said_and_with_strict_has_the_exit_code_of_a_recor
     assert_eq!(check["reason"], format!("{said} (--strict)"));
     let whole = run(dir.path(), &demo(), &["--strict"]).code(0);
     assert!(!json(&whole.get_output().stdout).to_string().contains(said));
+}
+
+#[test]
+fn inputs_that_cannot_be_sent_are_named_and_with_strict_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("old.mcap");
+    let channels = [
+        ChannelSpec::ros1("/n", "p/Number", "int32 n\n"),
+        ChannelSpec::ros1("/odd", "p/Odd", "q/Missing x\n"),
+    ];
+    let messages: [(usize, u64, &[u8]); 3] = [(0, 10, &[1, 0, 0, 0]), (0, 20, &[1]), (1, 30, &[1])];
+    fs::write(&bag, ros1_file(&channels, &messages)).unwrap();
+    let report = |flags: &[&str], code| {
+        let run = run(dir.path(), &bag, flags).code(code);
+        json(&run.get_output().stdout)
+    };
+    let lenient = report(&["--record-inputs"], 0);
+    let unsent = &lenient["unsent"];
+    assert_eq!(
+        (&unsent[0]["topic"], &unsent[0]["messages"]),
+        (&"/odd".into(), &1.into())
+    );
+    assert_eq!(
+        (&unsent[1]["topic"], &unsent[1]["messages"]),
+        (&"/n".into(), &1.into())
+    );
+    let why = "the payload is not a valid p/Number: at byte 0 of it, needed 4, left 1";
+    assert_eq!(unsent[1]["why"], why);
+    let said = format!("1 message of /n could not be sent: {why}");
+    let notes = lenient["notes"].as_array().unwrap();
+    assert!(notes.contains(&said.clone().into()), "{notes:?}");
+    let input = &lenient["inputs"][0];
+    assert_eq!(
+        (&input["messages"], &input["type_name"]),
+        (&1.into(), &"p/msg/Number".into())
+    );
+    let recorded = Bag::open(&[dir.path().join("out.mcap")]).unwrap();
+    assert_eq!(
+        (recorded.topics().len(), recorded.message_count()),
+        (1, Some(1))
+    );
+    let strict = report(&["--strict"], 3);
+    let check = &strict["checks"][0];
+    assert_eq!(
+        (&check["kind"], &check["verdict"]),
+        (&"recording".into(), &"error".into())
+    );
+    let reason = check["reason"].as_str().unwrap();
+    assert!(reason.contains("1 message of /odd could not be sent: ") && reason.contains(&said));
 }
 
 #[test]

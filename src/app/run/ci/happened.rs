@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use bagplay::bag::Bag;
+use bagplay::bag::{Bag, TopicId};
 use bagplay::ci::child::{Child, ChildEnd, Program};
 use bagplay::ci::drive::{Desk, Governor, MutedTopic, Progress, Waiting};
 use bagplay::ci::outputs::{Outputs, OutputsEnd, PlayedTopic, RecordInputs};
-use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord};
+use bagplay::ci::report::{Check, Input, Pacing, Spans, SystemRecord, Unsent};
 use bagplay::ci::settle::Unprompted;
-use bagplay::cli::{Ending, Exit, Plan, PlayArgs, count, plural};
+use bagplay::cli::{Ending, Exit, Plan, PlayArgs, as_sent, count, plural};
 use bagplay::player::Report;
 use bagplay::untrusted::Foreign;
 use bagplay::wire::Subscribed;
@@ -18,7 +18,7 @@ use bagplay::wire::Subscribed;
 use super::begin::pacing;
 use super::held::System;
 use super::reset::Reset;
-use super::result::sent::{inputs, lateness, miscounted};
+use super::result::sent::{inputs, lateness, miscounted, unsent};
 use crate::app::failure::{Failure, OrExit};
 use crate::app::network::{Network, PlayOutput};
 use crate::app::supervise::Ended;
@@ -29,6 +29,8 @@ pub(super) struct Happened {
     /// The range that was played.
     pub(super) plan: Plan,
     pub(super) inputs: Vec<Input>,
+    /// Recorded messages that were to be sent and could not be.
+    pub(super) unsent: Vec<Unsent>,
     pub(super) unsent_bytes: u64,
     /// How many damaged places of the recording are known.
     pub(super) damaged: u64,
@@ -60,13 +62,13 @@ pub(super) struct Happened {
 }
 
 impl Happened {
-    /// What is wrong with what was played, in a sentence.
-    pub(super) fn damage(&self) -> Option<String> {
-        if self.damaged > 0 {
-            let places = plural(self.damaged, "damaged place");
-            return Some(format!("{places} in the recording"));
-        }
-        self.miscounted.clone()
+    /// What is wrong with what was played, in sentences.
+    pub(super) fn damage(&self) -> Vec<String> {
+        let places = plural(self.damaged, "damaged place");
+        let damaged = (self.damaged > 0).then(|| format!("{places} in the recording"));
+        let of_file = damaged.or_else(|| self.miscounted.clone());
+        let unsent = self.unsent.iter().map(Unsent::sentence);
+        of_file.into_iter().chain(unsent).collect()
     }
 
     pub(super) fn has_played_nothing(&self) -> bool {
@@ -176,9 +178,13 @@ impl Rest<'_> {
         plan: &Plan,
         desk: &Desk,
     ) -> RecordInputs<PlayOutput> {
-        let topics = plan.chosen.iter().map(|chosen| PlayedTopic {
+        let as_sent = |id: TopicId| as_sent(self.args, &self.bag.topics()[id.index()]);
+        let topics = plan.chosen.iter();
+        let topics = topics.filter_map(|chosen| Some((chosen, as_sent(chosen.id)?)));
+        let topics: Vec<_> = topics.collect();
+        let topics = topics.iter().map(|(chosen, as_sent)| PlayedTopic {
             id: chosen.id,
-            recorded: &self.bag.topics()[chosen.id.index()],
+            as_sent,
             name: &chosen.name,
         });
         let place = Arc::clone(desk.place());
@@ -202,7 +208,8 @@ impl Rest<'_> {
         child: Option<(Program, Child)>,
         end: End,
     ) -> Happened {
-        let inputs = inputs(network, &plan, self.bag);
+        let inputs = inputs(self.args, network, &plan, self.bag);
+        let unsent = unsent(network, &plan);
         let publishers = self.outputs.subscribed();
         let outputs = self.outputs.finish();
         let grace = self.args.ci.grace.to_std();
@@ -226,6 +233,7 @@ impl Rest<'_> {
         Happened {
             unsent_bytes: played.map_or(0, |(_, unsent)| *unsent),
             inputs,
+            unsent,
             damaged: played.map_or(0, |(report, _)| report.damaged()),
             miscounted: played.and_then(|_| miscounted(self.bag)),
             plan,

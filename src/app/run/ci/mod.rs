@@ -145,7 +145,7 @@ fn judged_run(
         record.checks.extend(unreceived);
     }
     let is_empty = happened.ended.how == Ending::End && happened.has_played_nothing();
-    if is_empty && happened.damage().is_none() && setup.stopped().is_none() {
+    if is_empty && happened.damage().is_empty() && setup.stopped().is_none() {
         // Another try would play nothing again.
         record.exit_code = Exit::Usage.code();
     }

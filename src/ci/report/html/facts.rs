@@ -32,6 +32,9 @@ pub(super) fn traffic(run: &RunRecord) -> Markup {
                                 @let to = if nodes.is_empty() { "nobody".to_owned() } else { nodes };
                                 (topic(&input.topic, &input.type_name, [input.messages, input.bytes, input.lost], &format!("→ {to}")))
                             }
+                            @for one in run.unsent.iter().take(MOST) {
+                                (topic(&one.topic, "", [0, 0, one.messages.unwrap_or(0)], "→ not sent"))
+                            }
                             @for output in run.outputs.iter().take(MOST) {
                                 (topic(&output.topic, &output.type_name, [output.messages, output.bytes, output.lost], &from(output)))
                             }

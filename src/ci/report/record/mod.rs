@@ -13,6 +13,6 @@ pub use output::{OutputPublisher, OutputTopic, Unreceived};
 pub use reported::Reported;
 pub use run::{
     ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
-    Pacing, ReadFile, RecordedFile, Repeated, RunRecord, Spans, UnpromptedThread,
+    Pacing, ReadFile, RecordedFile, Repeated, RunRecord, Spans, UnpromptedThread, Unsent,
 };
 pub use system::SystemRecord;

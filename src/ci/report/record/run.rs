@@ -44,6 +44,8 @@ pub struct RunRecord {
     pub played_ns: Option<(i64, i64)>,
     /// What was sent, by topic.
     pub inputs: Vec<Input>,
+    /// Recorded messages that were to be sent and could not be, by topic.
+    pub unsent: Vec<Unsent>,
     /// What the system under test published, by topic.
     pub outputs: Vec<OutputTopic>,
     /// What it published and could not be received: not even the number of those messages is known. The first 1000
@@ -187,6 +189,18 @@ pub struct Input {
     pub lost: u64,
     /// The nodes that subscribe to it.
     pub subscribers: Vec<String>,
+}
+
+/// Messages of a recorded topic that could not be sent.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unsent {
+    /// The topic.
+    pub topic: String,
+    /// How many: of a topic that is not sent at all, those of the whole recording; `None` if it does not say.
+    pub messages: Option<u64>,
+    /// Why the first of them was not sent.
+    pub why: String,
 }
 
 /// How a run waited for the system under test.

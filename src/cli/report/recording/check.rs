@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::damaged::DamagedParts;
 use crate::bag::{Bag, Damage, DamageKind, Direction, Hole, HoleFinder, Selection, StartAt};
-use crate::cli::report::findings::Findings;
+use crate::cli::report::missing::findings::Findings;
 use crate::cli::report::units::{bytes, count, plural};
 use crate::time::Time;
 

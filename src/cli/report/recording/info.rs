@@ -10,7 +10,7 @@ use super::holes::HoleInfo;
 use crate::bag::{
     Bag, FileSummary, Hole, IndexOrigin, Outline, RecordedRate, Topic, TopicId, TopicOutline,
 };
-use crate::cli::report::findings::Findings;
+use crate::cli::report::missing::findings::Findings;
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
 use crate::time::{Ros, Time, TimeRange};

@@ -2,7 +2,7 @@
 //!
 //! A [failed](Verdict::Failed) check is a verdict on the system under test. A check is an [error](Verdict::Error) if no
 //! verdict is possible: outputs were lost before they were received, or nothing was played because of damage. With
-//! `--strict`, any damage and any lost input is an error.
+//! `--strict`, any damage and any input that was lost or could not be sent is an error.
 
 use std::collections::BTreeSet;
 
@@ -113,7 +113,9 @@ fn of_recording(args: &PlayArgs, happened: &Happened) -> Option<Check> {
         return None;
     }
     let check = |reason| Check::new(Kind::Recording, name, Verdict::Error, reason);
-    match happened.damage() {
+    let damage = happened.damage();
+    let damage = (!damage.is_empty()).then(|| damage.join("; "));
+    match damage {
         Some(damage) if happened.has_played_nothing() => {
             Some(check(format!("nothing was played: {damage}")))
         }

@@ -99,6 +99,7 @@ pub(in crate::app::run::ci) fn record(
     let mut record = RunRecord {
         played_ns: Some((range.start().as_nanos(), range.stop().as_nanos())),
         inputs: happened.inputs.clone(),
+        unsent: happened.unsent.clone(),
         outputs: happened.outputs.topics.clone(),
         unreceived,
         pacing: happened.pacing,

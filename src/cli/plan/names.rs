@@ -1,0 +1,175 @@
+//! The form in which topics are sent, and warnings of names on the network.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+
+use super::select::Chosen;
+use super::shell_word::quoted;
+use crate::bag::Topic;
+use crate::cli::args::flags::PlayArgs;
+use crate::cli::args::values::{TranscodeArg, Wire};
+use crate::ros::{dds_type, unreachable_name};
+use crate::transcode::Transcoder;
+use crate::untrusted::Foreign;
+use crate::wire::check_name;
+
+/// More topics than these are not named.
+const MOST_NAMED: usize = 5;
+
+/// A topic in the form in which it is sent; `None` if its messages are not sent.
+pub fn as_sent<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a, Topic>> {
+    if args.wire.wire != Wire::RmwZenoh {
+        return Some(Cow::Borrowed(topic));
+    }
+    let is_transcoded = args.topics.transcode == TranscodeArg::Auto;
+    match Transcoder::for_topic(topic).filter(|_| is_transcoded) {
+        Some(transcoder) => Some(Cow::Owned(transcoder.ok()?.ros2_topic(topic))),
+        None => (topic.encoding == "cdr").then_some(Cow::Borrowed(topic)),
+    }
+}
+
+/// Warnings of names that topics of different types would share on the network.
+pub(super) fn shared_names(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
+    let mut by_name: HashMap<&str, Vec<&Topic>> = HashMap::new();
+    for one in chosen {
+        let same = by_name.entry(&one.name).or_default();
+        same.push(&topics[one.id.index()]);
+    }
+    // On the wire of ROS 2 there are two ways to write a type.
+    let form = |name: &str| match args.wire.wire {
+        Wire::RmwZenoh => dds_type(name).unwrap_or_else(|| name.to_owned()),
+        Wire::Zenoh | Wire::Null => name.to_owned(),
+    };
+    let shared = chosen.iter().filter_map(|one| {
+        let same = by_name.remove(one.name.as_str())?;
+        if same.len() < 2 {
+            return None;
+        }
+        let sent = same.into_iter().filter_map(|topic| as_sent(args, topic));
+        let mut types = sent.map(|topic| topic.type_name().to_owned());
+        let first = types.next()?;
+        let other = types.find(|other| form(other) != form(&first))?;
+        let (name, a, b) = (&one.name, first, other);
+        Some(format!("{name} is published with two types: {a} and {b}"))
+    });
+    shared.collect()
+}
+
+/// Warnings of names to which ROS 2 nodes cannot subscribe, one for each reason. They are sent all the same: other
+/// programs can receive them.
+pub(super) fn unreachable_names(
+    args: &PlayArgs,
+    chosen: &[Chosen],
+    topics: &[Topic],
+) -> Vec<String> {
+    if args.wire.wire != Wire::RmwZenoh {
+        return Vec::new();
+    }
+    let recorded = |one: &Chosen| &topics[one.id.index()];
+    let mut by_reason: BTreeMap<&str, Vec<&Chosen>> = BTreeMap::new();
+    for one in chosen {
+        // The wire reports names that zenoh cannot carry.
+        let is_key = || check_name(&one.name).is_ok();
+        if let Some(why) = unreachable_name(&one.name)
+            && is_key()
+            && as_sent(args, recorded(one)).is_some()
+        {
+            by_reason.entry(why).or_default().push(one);
+        }
+    }
+    let warning = |(why, odd): (&str, Vec<&Chosen>)| {
+        let named = odd.iter().take(MOST_NAMED);
+        let named: Vec<String> = named
+            .map(|one| Foreign::text(&one.name).to_string())
+            .collect();
+        let more = match odd.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = named.join(", ");
+        let rule = format!("{}:=/other", recorded(odd[0]).name);
+        let rule = quoted(OsStr::new(&rule));
+        format!("ROS 2 nodes cannot subscribe to {named}{more}: {why}; hint: --remap {rule}")
+    };
+    by_reason.into_iter().map(warning).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::{Schema, TopicId};
+    use crate::cli::fixtures::{parse_args, topics};
+
+    /// Topics of one type each, and the choice of all of them under one name.
+    fn named(name: &str, types: &[(&str, &str)]) -> (Vec<Chosen>, Vec<Topic>) {
+        let mut all = Vec::new();
+        for (type_name, encoding) in types {
+            let mut topic = topics(&[name]).remove(0);
+            let language = if *encoding == "ros1" {
+                "ros1msg"
+            } else {
+                "ros2msg"
+            };
+            topic.schema = Some(Schema {
+                name: (*type_name).to_owned(),
+                encoding: language.to_owned(),
+                data: "string data\n".into(),
+            });
+            (*encoding).clone_into(&mut topic.encoding);
+            all.push(topic);
+        }
+        let chosen = (0..).zip(&all).map(|(id, topic)| Chosen {
+            id: TopicId(id),
+            name: topic.name.clone(),
+            qos: None,
+        });
+        (chosen.collect(), all)
+    }
+
+    #[test]
+    fn only_types_that_differ_where_they_are_sent_are_warned_of() {
+        let (old, new) = (("std_msgs/String", "ros1"), ("std_msgs/msg/String", "cdr"));
+        let two = "/t is published with two types: std_msgs/String and std_msgs/msg/String";
+        let other = "/t is published with two types: std_msgs/msg/String and p/msg/Other";
+        for (line, types, due) in [
+            ("", &[old, new][..], None),
+            ("", &[("std_msgs/String", "cdr"), new], None),
+            ("", &[old, new, ("p/msg/Other", "cdr")], Some(other)),
+            ("", &[("p/Old", "json"), new], None),
+            ("--transcode off", &[("p/Old", "ros1"), new], None),
+            ("--wire zenoh", &[old, new], Some(two)),
+        ] {
+            let (chosen, topics) = named("/t", types);
+            let warnings = shared_names(&parse_args(line), &chosen, &topics);
+            assert_eq!(
+                warnings.first().map(String::as_str),
+                due,
+                "{line} {types:?}"
+            );
+            assert!(warnings.len() < 2);
+        }
+    }
+
+    #[test]
+    fn names_that_ros2_forbids_are_named_once() {
+        let names = ["/ok", "/camera/0/image", "/a b", "/odd*", "/9"];
+        let chosen: Vec<Chosen> = (0..)
+            .zip(names)
+            .map(|(id, name)| Chosen {
+                id: TopicId(id),
+                name: name.to_owned(),
+                qos: None,
+            })
+            .collect();
+        let warnings = |line: &str| unreachable_names(&parse_args(line), &chosen, &topics(&names));
+        let due = [
+            "ROS 2 nodes cannot subscribe to /camera/0/image, /9: a part of the name begins with a digit; \
+             hint: --remap /camera/0/image:=/other",
+            "ROS 2 nodes cannot subscribe to /a b: a name has only letters, digits, `_` and `/`; \
+             hint: --remap '/a b:=/other'",
+        ];
+        assert_eq!(warnings(""), due);
+        assert!(warnings("--wire zenoh").is_empty());
+    }
+}
