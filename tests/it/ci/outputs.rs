@@ -209,6 +209,19 @@ fn old_bag() -> Bag {
     bag(&ros1_file(&[channel], &[(0, 1, &string("x"))]))
 }
 
+/// Topics that are sent: this one, one of ROS 1, and one that is not recorded.
+fn sent_topics(recorded: &Topic) -> [Played; 3] {
+    let named = |id, name, topic: &Topic| Played {
+        topic: topic.clone(),
+        ..stamped(id, name)
+    };
+    [
+        named(1, "/played", recorded),
+        named(2, "/old", &old_bag().topics()[0]),
+        stamped(7, "/unrecorded"),
+    ]
+}
+
 /// A recording, and its messages sorted: topic, log time, payload.
 fn sorted(file: &Path) -> (Bag, Vec<(String, i64, Bytes)>) {
     let bag = Bag::open(&[file]).unwrap();
@@ -262,21 +275,10 @@ fn inputs_and_outputs_are_in_one_recording_and_the_outputs_alone_in_another() {
         offered_qos: vec![qos],
         ..played.topic
     };
-    let old = Played {
-        topic: old_bag().topics()[0].clone(),
-        ..stamped(2, "/old")
-    };
-    let as_sent = Transcoder::ros2_form(&old.topic);
-    let on_the_wire = [
-        Played {
-            topic: recorded.clone(),
-            ..stamped(1, "/played")
-        },
-        old.clone(),
-        stamped(7, "/unrecorded"),
-    ];
+    let sent = sent_topics(&recorded);
+    let as_sent = Transcoder::ros2_form(&sent[1].topic);
     // What this session itself publishes is no output.
-    let (sender, _) = pair.observer.advertise(&on_the_wire, None).unwrap();
+    let (sender, _) = pair.observer.advertise(&sent, None).unwrap();
     let inputs = [
         PlayedTopic {
             id: TopicId(1),
