@@ -23,7 +23,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// This range of all topics of a bag, with the latched state and without damage, as a file that must not exist yet.
+    /// This range of all topics of a bag, with the latched state, as a file that must not exist yet.
     pub fn new(bag: &Bag, range: TimeRange) -> Self {
         Self {
             range,
@@ -62,11 +62,11 @@ pub enum Payloads {
 /// Whether chunks are opened before they are copied as they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CopiedChunks {
-    /// They are decompressed, their checksums compared and their messages counted: damage is not copied.
+    /// They are not, which is about as fast as copying a file: damage inside of them is copied, too, and is not reported.
     #[default]
-    Checked,
-    /// They are not, which is faster: damage inside of them is copied, too, and is not reported.
     Unchecked,
+    /// They are decompressed, their checksums compared and their messages counted: damage is not copied.
+    Checked,
 }
 
 /// What is written.

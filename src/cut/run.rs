@@ -19,8 +19,8 @@ impl Cut {
     /// Writes the cut of the bag to a file or directory. `tell` is called at each chunk; if it breaks, nothing is
     /// written. Until the cut is whole it has a temporary name beside the target.
     ///
-    /// What cannot be read is left out and reported in [`Written::damage`], unless chunks are copied
-    /// [`Unchecked`](super::CopiedChunks::Unchecked).
+    /// What cannot be read is left out and reported in [`Written::damage`]. Damage inside of chunks that are copied as
+    /// they are is found only if they are [`Checked`](super::CopiedChunks::Checked).
     ///
     /// # Errors
     /// See [`CutError`]. The target is then as it was.

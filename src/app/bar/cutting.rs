@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use bagplay::bag::{Bag, Damage, Lost, Selection};
 use bagplay::cli::{Findings, bytes, plural};
-use bagplay::cut::{Cut, CutError, CutOutcome, Written};
+use bagplay::cut::{CopiedChunks, Cut, CutError, CutOutcome, Written};
 use bagplay::tui::{CutRequest, Event, EventSink};
 use bagplay::untrusted::Foreign;
 
@@ -57,6 +57,7 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
     let shown = Foreign::path(out);
     let cut = Cut {
         topics: Selection::of(request.topics.iter().copied(), bag),
+        chunks: CopiedChunks::Checked,
         ..Cut::new(bag, request.range)
     };
     tracing::info!("writing {shown}");

@@ -64,10 +64,10 @@ pub fn cut_plan(args: &CutArgs, bag: &Bag) -> Result<Cut, CutPlanError> {
         } else {
             LatchedState::Added
         },
-        chunks: if args.unchecked {
-            CopiedChunks::Unchecked
-        } else {
+        chunks: if args.check {
             CopiedChunks::Checked
+        } else {
+            CopiedChunks::Unchecked
         },
         form: form(&args.out, args.rosbag2),
         existing: existing(args.force),

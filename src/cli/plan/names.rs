@@ -36,9 +36,9 @@ pub(super) fn shared_names(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic])
         let same = by_name.entry(&one.name).or_default();
         same.push(&topics[one.id.index()]);
     }
-    // On the wire of ROS 2 there are two ways to write a type.
+    // On the wires of ROS 2 there are two ways to write a type.
     let form = |name: &str| match args.wire.wire {
-        Wire::RmwZenoh => dds_type(name).unwrap_or_else(|| name.to_owned()),
+        Wire::RmwZenoh | Wire::Ros2Dds => dds_type(name).unwrap_or_else(|| name.to_owned()),
         Wire::Zenoh | Wire::Null => name.to_owned(),
     };
     let shared = chosen.iter().filter_map(|one| {

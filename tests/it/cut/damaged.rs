@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bagplay::bag::{Bag, Cost, DamageKind, Opening, ReadAt, Selection};
 use bagplay::cut::{CopiedChunks, Cut, CutError};
+use bagplay::time::TimeRange;
 use bytes::Bytes;
 use mcap::Compression;
 use mcap::records::op;
@@ -12,6 +13,14 @@ use mcap::records::op;
 use crate::bag::hostile::{base, chunk_field, put};
 use crate::cut::{Folder, contents, plain, range, whole};
 use crate::support::mcaps::{Note, Spec, bag, incompressible, place};
+
+/// A cut without the latched state, whose chunks are looked into.
+fn checked(bag: &Bag, range: TimeRange) -> Cut {
+    Cut {
+        chunks: CopiedChunks::Checked,
+        ..plain(bag, range)
+    }
+}
 
 const ALL: (u64, u64) = (0, 99_000_000);
 
@@ -24,7 +33,7 @@ fn cut_of(spec: &Spec, change: fn(&mut Vec<u8>), from: u64) -> Vec<DamageKind> {
     let folder = Folder::new();
     let part = range(from, ALL.1);
     let due = contents(&bag, &Selection::all(&bag), part);
-    let (written, cut) = folder.cut(&bag, &plain(&bag, part));
+    let (written, cut) = folder.cut(&bag, &checked(&bag, part));
     assert_eq!(whole(&cut), due);
     written.damage.iter().map(|damage| damage.kind).collect()
 }
@@ -75,7 +84,7 @@ fn a_chunk_with_a_wrong_message_index_is_opened_and_gets_a_new_one() {
         put(&mut bytes, at, value);
         let bag = bag(&bytes);
         let folder = Folder::new();
-        let (written, cut) = folder.cut(&bag, &plain(&bag, bag.range().unwrap()));
+        let (written, cut) = folder.cut(&bag, &checked(&bag, bag.range().unwrap()));
         assert_eq!((written.copied_chunks, written.new_chunks), (5, 0));
         assert_eq!(whole(&cut).len(), 100);
     }
@@ -85,7 +94,7 @@ fn a_chunk_with_a_wrong_message_index_is_opened_and_gets_a_new_one() {
 /// chunk tells.
 #[test]
 fn a_chunk_is_copied_as_it_is_only_if_it_is_sound() {
-    let checked = base(None).options(|o| o.calculate_chunk_crcs(true));
+    let with_sums = base(None).options(|o| o.calculate_chunk_crcs(true));
     let zstd = base(Some(Compression::Zstd));
     let flipped: fn(&mut Vec<u8>) = |bytes| {
         let at = chunk_field(bytes, 2, 500);
@@ -96,7 +105,7 @@ fn a_chunk_is_copied_as_it_is_only_if_it_is_sound() {
         bytes[at..at + 8].fill(0xff);
     };
     for (spec, change, kind) in [
-        (checked, flipped, DamageKind::Checksum),
+        (with_sums, flipped, DamageKind::Checksum),
         (zstd, garbled, DamageKind::Compression),
     ] {
         let mut bytes = spec.write();
@@ -104,19 +113,15 @@ fn a_chunk_is_copied_as_it_is_only_if_it_is_sound() {
         let bag = bag(&bytes);
         let all = bag.range().unwrap();
         let folder = Folder::new();
-        let (written, cut) = folder.cut(&bag, &plain(&bag, all));
+        let (written, cut) = folder.cut(&bag, &checked(&bag, all));
         let kinds: Vec<_> = written.damage.iter().map(|it| it.kind).collect();
         let is = (kinds, written.messages, written.copied_chunks);
         assert_eq!(is, (vec![kind], 80, 4));
         assert_eq!(whole(&cut), contents(&bag, &Selection::all(&bag), all));
 
-        // If that is asked for, nothing looks into it.
-        let unchecked = Cut {
-            chunks: CopiedChunks::Unchecked,
-            ..plain(&bag, all)
-        };
+        // If that is not asked for, nothing looks into it.
         let folder = Folder::new();
-        let (written, cut) = folder.cut(&bag, &unchecked);
+        let (written, cut) = folder.cut(&bag, &plain(&bag, all));
         assert_eq!((written.damage.len(), written.copied_chunks), (0, 5));
         let found: Vec<_> = cut.check_chunks().iter().map(|it| it.kind).collect();
         assert_eq!(found, [kind]);
@@ -132,7 +137,7 @@ fn a_chunk_is_copied_as_it_is_only_if_it_is_sound() {
     let bag = bag(&bytes);
     let folder = Folder::new();
     let all = bag.range().unwrap();
-    let (written, cut) = folder.cut(&bag, &plain(&bag, all));
+    let (written, cut) = folder.cut(&bag, &checked(&bag, all));
     // Its messages get an index that is right.
     let kinds: Vec<_> = written.damage.iter().map(|it| it.kind).collect();
     let is = (kinds, written.messages, written.copied_chunks);
@@ -150,7 +155,7 @@ fn a_recording_of_broken_chunks_makes_no_cut_and_the_error_has_the_damage() {
     bytes[at..at + 8].fill(0xff);
     let bag = bag(&bytes);
     let folder = Folder::new();
-    match folder.try_cut(&bag, &plain(&bag, range(2, 2))) {
+    match folder.try_cut(&bag, &checked(&bag, range(2, 2))) {
         Err(CutError::Empty { damage, .. }) => {
             let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
             assert_eq!(kinds, [DamageKind::Compression]);
@@ -173,7 +178,7 @@ fn overlapping_chunks_do_not_multiply_the_output() {
     let bag = bag(&bytes);
     let folder = Folder::new();
     let part = bag.range().unwrap();
-    let (_, cut) = folder.cut(&bag, &plain(&bag, part));
+    let (_, cut) = folder.cut(&bag, &checked(&bag, part));
     assert_eq!(whole(&cut), contents(&bag, &Selection::all(&bag), part));
 }
 
@@ -192,7 +197,7 @@ fn messages_of_a_channel_without_definition_are_left_out() {
     let bag = bag(&bytes);
     let folder = Folder::new();
     let part = range(1_000_000, ALL.1);
-    let (written, cut) = folder.cut(&bag, &plain(&bag, part));
+    let (written, cut) = folder.cut(&bag, &checked(&bag, part));
     assert!(!written.damage.is_empty());
     assert_eq!(whole(&cut), contents(&bag, &Selection::all(&bag), part));
 }
@@ -238,7 +243,7 @@ fn a_place_that_cannot_be_read_costs_only_its_chunk() {
         let sources = [("x.mcap".into(), Arc::new(scratched) as Arc<dyn ReadAt>)];
         let bag = Bag::open_sources(sources, &Opening::default()).unwrap();
         let folder = Folder::new();
-        let (written, cut) = folder.cut(&bag, &plain(&bag, bag.range().unwrap()));
+        let (written, cut) = folder.cut(&bag, &checked(&bag, bag.range().unwrap()));
         let kinds: Vec<_> = written.damage.iter().map(|it| it.kind).collect();
         assert_eq!(kinds, [DamageKind::Unreadable]);
         assert_eq!((written.messages, written.copied_chunks), (16, 4));
@@ -256,7 +261,7 @@ fn a_missing_split_is_reported_and_the_others_are_cut() {
         "rosbag2_bagfile_information:\n  version: 9\n  relative_file_paths: [a.mcap, b.mcap]\n";
     std::fs::write(dir.join("metadata.yaml"), text).unwrap();
     let bag = Bag::open(&[dir]).unwrap();
-    let (written, cut) = folder.cut(&bag, &plain(&bag, bag.range().unwrap()));
+    let (written, cut) = folder.cut(&bag, &checked(&bag, bag.range().unwrap()));
     let kinds: Vec<_> = written.damage.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [DamageKind::Missing]);
     assert_eq!(whole(&cut).len(), 100);

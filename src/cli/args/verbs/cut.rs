@@ -27,9 +27,9 @@ pub struct CutArgs {
     /// Do not add the last messages of latched topics from before the start
     #[arg(long)]
     pub no_latched: bool,
-    /// Copy whole chunks without looking into them: faster, but damage in them is copied
+    /// Look into chunks that are copied as they are, and leave out damage inside of them
     #[arg(long)]
-    pub unchecked: bool,
+    pub check: bool,
     /// Write a rosbag2 directory: an MCAP file and a metadata.yaml
     #[arg(long)]
     pub rosbag2: bool,

@@ -179,7 +179,7 @@ impl Check {
             let _ = writeln!(page, "{:<9} {finding}", finding.kind);
         }
         if !self.is_sound() {
-            page.push_str("hint      to write what can be read: play cut BAG -o OUT\n");
+            page.push_str("hint      to write what can be read: play cut BAG --check -o OUT\n");
         }
         page
     }

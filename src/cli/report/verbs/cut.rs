@@ -10,7 +10,7 @@ use crate::cli::report::missing::left_out::LeftOutMessages;
 use crate::cli::report::units::{bytes, plural};
 use crate::cut::{RefusedTopic, Written};
 use crate::time::{Duration, seconds_text};
-use crate::untrusted::{FileName, Foreign};
+use crate::untrusted::FileName;
 
 /// More topics than these are not named.
 const MOST_NAMED: usize = 8;
