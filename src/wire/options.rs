@@ -219,6 +219,12 @@ pub enum SkipReason {
     /// Its name cannot be a zenoh key.
     #[error("zenoh cannot carry such a name: {0}")]
     Name(&'static str),
+    /// ROS 2 forbids its name, and nodes on DDS have no others.
+    #[error("ROS 2 has no such names: {0}")]
+    RosName(&'static str),
+    /// Another topic of this name has another type, and subscribers could not tell their messages apart.
+    #[error("a topic of this name has another type: {}", Foreign::text(.0))]
+    OtherType(String),
     /// It is a recorded `/clock`, and a clock is served.
     #[error("the clock is served here")]
     OwnClock,

@@ -35,7 +35,7 @@ use super::rmw_zenoh::ours::Via;
 /// messages.
 const NODES_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A zenoh session. With `rmw_zenoh` it is also a ROS node once it publishes or follows its first topic. Dropping the
+/// A zenoh session. For `rmw_zenoh` it is also a ROS node once it publishes or follows its first topic. Dropping the
 /// session closes it.
 pub struct Session {
     // Closing takes the fields in this order.
@@ -64,8 +64,9 @@ impl Session {
         let connection = Connection::open(options, &environment, &events)?;
         let node = Node::new(&connection.zenoh, domain, name, options, &events)?;
         SharedMemory::clean_up();
-        if connection.is_answered() {
-            node.settle(NODES_PATIENCE);
+        let is_anyone_there = connection.is_answered() && node.settle(NODES_PATIENCE);
+        if options.protocol == Protocol::Ros2Dds && !is_anyone_there {
+            events.warn("no bridge to DDS is on the network yet".to_owned());
         }
         Ok(Self {
             node,

@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -35,6 +37,18 @@ LOOPBACK = """<CycloneDDS><Domain>
 </Domain></CycloneDDS>"""
 
 
+def free_domain() -> int:
+    """A DDS domain in which no participant is on this host, as far as the port of its first one tells."""
+    while True:
+        domain = random.randrange(102, 200)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(("127.0.0.1", 7400 + 250 * domain + 10))
+            except OSError:
+                continue
+        return domain
+
+
 def until(what: str, holds, timeout: float = PATIENCE) -> None:
     deadline = time.monotonic() + timeout
     while not holds():
@@ -65,7 +79,15 @@ class Bridge:
         )
 
     def __enter__(self):
-        until("the bridge", lambda: "started" in self.log())
+        def is_started() -> bool:
+            assert self._process.poll() is None, self.log()
+            return "\nstarted\n" in "\n" + self.log()
+
+        try:
+            until("the bridge", is_started)
+        except AssertionError:
+            self.kill()
+            raise
         return self
 
     def log(self) -> str:
@@ -180,7 +202,7 @@ class Node:
         return writer
 
     def subscribe(self, topic: str, type_name: str, qos: Qos) -> Reader:
-        # The bytes are taken as they are; DDS checks the fields, and any message has a byte.
+        # Declared with one byte, the least that any message has, so that DDS accepts every payload.
         return Reader(self.reader(f"rt{topic}", idl(type_name, first=uint8), qos))
 
     def client(self, service: str, type_name: str, request: dict, response: dict) -> "Client":

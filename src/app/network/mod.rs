@@ -83,10 +83,7 @@ impl Network {
                 node: None,
             });
         };
-        let options = WireOptions {
-            protocol,
-            ..adapt(options(args))
-        };
+        let options = adapt(options(args, protocol));
         let forward = move |event| {
             // The channel is full only if the main thread is stuck; losing an event is better than waiting inside
             // zenoh. The state of the path must not be missed, so it is read as a state on every event.
@@ -96,7 +93,7 @@ impl Network {
         Ok(Self {
             initial_path: session.path(),
             session: Some(session),
-            is_ros: protocol != Protocol::PlainKeys,
+            is_ros: args.wire.is_ros2(),
             events,
             monitor: None,
             feed: NodeFeed::default(),

@@ -1,11 +1,12 @@
 //! The flags of the network as options of the wire.
 
 use bagplay::cli::{CongestionArg, RosDistro, SharedMemoryArg, WireArgs};
-use bagplay::wire::{Congestion, Distro, SharedMemoryUse, WireOptions};
+use bagplay::wire::{Congestion, Distro, Protocol, SharedMemoryUse, WireOptions};
 
-/// The options that the flags of the network say; the others are the usual ones.
-pub(super) fn options(args: &WireArgs) -> WireOptions {
+/// The options that the flags of the network say, for a protocol; the others are the usual ones.
+pub(super) fn options(args: &WireArgs, protocol: Protocol) -> WireOptions {
     WireOptions {
+        protocol,
         domain_id: args.domain_id,
         node_name: args.node_name.clone(),
         bridge_namespace: args.bridge_namespace.clone(),

@@ -66,7 +66,11 @@ impl Cli {
             .map_err(|error| printable(error, &mut command))?;
         let follow = &cli.play.follow;
         let refused = follow.refused(cli.play.wire.wire);
-        let refused = refused.or_else(|| cli.play.wire.refused());
+        let wire = match &cli.command {
+            Some(Verb::Clock(args)) => &args.wire,
+            _ => &cli.play.wire,
+        };
+        let refused = refused.or_else(|| wire.refused());
         let refused = refused.or_else(|| cli.play.ci.refused());
         let refused = refused.or_else(|| cli.play.refused_with_verdicts());
         if let Some(why) = cli.play.ros.refused().or(refused) {

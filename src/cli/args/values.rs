@@ -122,7 +122,14 @@ pub enum SharedMemoryArg {
     Off,
 }
 
-/// What becomes of ROS 1 messages with `--wire rmw_zenoh`.
+impl Wire {
+    /// Whether the subscribers are ROS 2 nodes.
+    pub fn is_ros2(self) -> bool {
+        matches!(self, Self::RmwZenoh | Self::Ros2Dds)
+    }
+}
+
+/// What becomes of ROS 1 messages on the wires of ROS 2.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum TranscodeArg {
     /// They are sent as ROS 2 messages.

@@ -82,8 +82,14 @@ pub struct WireArgs {
 impl WireArgs {
     /// Why these flags are refused together.
     pub(crate) fn refused(&self) -> Option<&'static str> {
-        let is_refused = self.bridge_namespace != "/" && self.wire != Wire::Ros2Dds;
-        is_refused.then_some("--bridge-namespace: only bridges to DDS have one (--wire ros2dds)")
+        match self.wire {
+            Wire::Ros2Dds if self.domain_id.is_some() => {
+                Some("--domain-id: with --wire ros2dds, the bridge has the domain")
+            }
+            Wire::Ros2Dds => None,
+            _ if self.bridge_namespace == "/" => None,
+            _ => Some("--bridge-namespace needs --wire ros2dds"),
+        }
     }
 }
 
@@ -98,6 +104,8 @@ fn parse_namespace(text: &str) -> Result<String, &'static str> {
     match text.strip_prefix('/') {
         Some("") => Ok(text.to_owned()),
         Some(names) if names.split('/').all(is_name) => Ok(text.to_owned()),
-        _ => Err("a namespace begins with a slash and has letters, digits, `_` and `/`"),
+        _ => Err(
+            "a namespace begins with a slash and has letters, digits, `_`, and `/` between names",
+        ),
     }
 }

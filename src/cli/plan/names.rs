@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 5;
 
 /// A topic in the form in which it is sent; `None` if its messages are not sent.
 pub fn as_sent<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a, Topic>> {
-    if args.wire.wire != Wire::RmwZenoh {
+    if !args.wire.wire.is_ros2() {
         return Some(Cow::Borrowed(topic));
     }
     let is_transcoded = args.topics.transcode == TranscodeArg::Auto;
@@ -37,9 +37,10 @@ pub(super) fn shared_names(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic])
         same.push(&topics[one.id.index()]);
     }
     // On the wires of ROS 2 there are two ways to write a type.
-    let form = |name: &str| match args.wire.wire {
-        Wire::RmwZenoh | Wire::Ros2Dds => dds_type(name).unwrap_or_else(|| name.to_owned()),
-        Wire::Zenoh | Wire::Null => name.to_owned(),
+    let is_ros2 = args.wire.wire.is_ros2();
+    let form = |name: &str| {
+        let dds = dds_type(name).filter(|_| is_ros2);
+        dds.unwrap_or_else(|| name.to_owned())
     };
     let shared = chosen.iter().filter_map(|one| {
         let same = by_name.remove(one.name.as_str())?;
@@ -57,7 +58,7 @@ pub(super) fn shared_names(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic])
 }
 
 /// Warnings of names to which ROS 2 nodes cannot subscribe, one for each reason. They are sent all the same: other
-/// programs can receive them.
+/// programs can receive them. Bridges to DDS do not take them, which the wire reports.
 pub(super) fn unreachable_names(
     args: &PlayArgs,
     chosen: &[Chosen],

@@ -107,7 +107,9 @@ impl Hints {
     /// Why a topic is not played, and what can be done about it.
     pub fn skipped(&self, skipped: &Skipped) -> String {
         let hint = match &skipped.reason {
-            SkipReason::Name(_) => format!("rename it with --remap {}", renamed(&skipped.topic)),
+            SkipReason::Name(_) | SkipReason::RosName(_) | SkipReason::OtherType(_) => {
+                format!("rename it with --remap {}", renamed(&skipped.topic))
+            }
             SkipReason::OwnClock => format!(
                 "play without {} to replay the recorded one",
                 self.clock_flags()

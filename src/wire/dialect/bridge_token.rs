@@ -15,7 +15,7 @@ const BRIDGE_NODE: &str = "zenoh_bridge_ros2dds";
 /// Written in tokens in place of a slash.
 const SLASH: &str = "§";
 
-/// The key of a topic or service behind bridges of a namespace: both names without the first slash.
+/// The key of a topic or service behind bridges of a namespace: both names without slashes at their ends.
 pub(crate) fn key(namespace: &str, name: &str) -> String {
     let (namespace, name) = (namespace.trim_matches('/'), name.trim_matches('/'));
     if namespace.is_empty() {
@@ -38,7 +38,7 @@ fn name(namespace: &str, key: &str) -> Option<String> {
 
 /// Whether a publisher has a token. A transient-local one has none: with a token, the bridge creates its DDS writer
 /// before anyone listens, and that writer keeps one message for late joiners, whatever its depth. Without, the bridge
-/// creates the writer for the first reader, as deep as that reader, and fetches from the cache of the publisher.
+/// creates the writer for the first reader, with the depth of that reader, and fetches from the cache of the publisher.
 pub(crate) fn announces(publisher: &Qos) -> bool {
     publisher.durability == Durability::Volatile
 }
@@ -46,12 +46,16 @@ pub(crate) fn announces(publisher: &Qos) -> bool {
 /// The text of a token for bridges of a namespace. That of a node says only that its session is there.
 pub(crate) fn write(namespace: &str, token: &Token) -> String {
     let zid = &token.zid;
-    let Some(endpoint) = &token.endpoint else {
-        return format!("@/{zid}/@ros2_lv");
+    let endpoint = token
+        .endpoint
+        .as_ref()
+        .map(|endpoint| (token.kind, endpoint));
+    let (kind, endpoint) = match endpoint {
+        None | Some((EntityKind::Node, _)) => return format!("@/{zid}/@ros2_lv"),
+        Some(endpoint) => endpoint,
     };
-    let (chunk, has_qos) = match token.kind {
-        EntityKind::Node => return format!("@/{zid}/@ros2_lv"),
-        EntityKind::Publisher => ("MP", true),
+    let (chunk, has_qos) = match kind {
+        EntityKind::Node | EntityKind::Publisher => ("MP", true),
         EntityKind::Subscription => ("MS", true),
         EntityKind::Server => ("SS", false),
         EntityKind::Client => ("SC", false),
@@ -72,7 +76,8 @@ fn write_qos(token: &mut String, qos: &Qos, hash: &str) {
     let reliability = u8::from(qos.reliability == Reliability::Reliable);
     let durability = u8::from(qos.durability == Durability::TransientLocal);
     let (history, depth) = match qos.history {
-        History::KeepLast(depth) => (0, depth.max(1)),
+        // Bridges read a signed number.
+        History::KeepLast(depth) => (0, depth.clamp(1, i32::MAX.cast_unsigned())),
         // DDS does not look at the depth.
         History::KeepAll => (1, 1),
     };
@@ -107,10 +112,10 @@ pub(crate) fn read(namespace: &str, token: &str) -> Option<Token> {
         hash: hash.unwrap_or(ANY_HASH).to_owned(),
         qos,
     };
-    Some(of_bridge(zid, kind, endpoint))
+    Some(of_bridge(namespace, zid, kind, endpoint))
 }
 
-fn of_bridge(zid: &str, kind: EntityKind, endpoint: Endpoint) -> Token {
+fn of_bridge(namespace: &str, zid: &str, kind: EntityKind, endpoint: Endpoint) -> Token {
     Token {
         domain: 0,
         zid: zid.to_owned(),
@@ -118,7 +123,7 @@ fn of_bridge(zid: &str, kind: EntityKind, endpoint: Endpoint) -> Token {
         entity_id: 0,
         kind,
         enclave: "/".to_owned(),
-        namespace: "/".to_owned(),
+        namespace: format!("/{}", namespace.trim_matches('/')),
         node: BRIDGE_NODE.to_owned(),
         endpoint: Some(endpoint),
     }
@@ -172,7 +177,7 @@ mod tests {
             hash: hash.to_owned(),
             qos,
         };
-        write("/", &of_bridge("ae", kind, endpoint))
+        write("/", &of_bridge("/", "ae", kind, endpoint))
     }
 
     /// Tokens that a running bridge took.
@@ -204,6 +209,7 @@ mod tests {
         for (history, text) in [
             (History::KeepLast(10), ":1:0:0,10"),
             (History::KeepLast(0), ":1:0:0,1"),
+            (History::KeepLast(u32::MAX), ":1:0:0,2147483647"),
             (History::KeepAll, ":1:0:1,1"),
         ] {
             let qos = Qos {
@@ -291,6 +297,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(token.endpoint.as_ref().unwrap().name, "/tf");
+        assert_eq!(token.node_path(), "/bot1/zenoh_bridge_ros2dds");
         assert_eq!(
             write("/bot1", &token),
             "@/b/@ros2_lv/MS/bot1§tf/tf2_msgs§msg§TFMessage/:1:0:0,9"

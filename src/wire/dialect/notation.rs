@@ -52,7 +52,7 @@ impl Notation {
 
     /// Whether nodes have tokens. The nodes on DDS see the bridge in place of this session.
     pub(crate) fn announces_nodes(&self) -> bool {
-        matches!(&self, Self::RmwZenoh { .. })
+        matches!(self, Self::RmwZenoh { .. })
     }
 
     /// The key expression of all tokens.
@@ -81,11 +81,21 @@ impl Notation {
 
     /// Whether messages have attachments.
     pub(crate) fn has_attachments(&self) -> bool {
-        matches!(&self, Self::RmwZenoh { .. })
+        matches!(self, Self::RmwZenoh { .. })
     }
 
-    /// Whether keys name the type hash: then only subscribers with the same hash receive a message.
-    pub(crate) fn names_hashes(&self) -> bool {
-        matches!(&self, Self::RmwZenoh { .. })
+    /// Whether keys name type and hash: then only subscribers with the same ones receive a message.
+    pub(crate) fn names_types(&self) -> bool {
+        matches!(self, Self::RmwZenoh { .. })
+    }
+
+    /// Whether topics may have names that ROS 2 forbids. DDS nodes have none, and a bridge can end because of one.
+    pub(crate) fn carries_any_name(&self) -> bool {
+        matches!(self, Self::RmwZenoh { .. })
+    }
+
+    /// Whether the first subscriber behind a bridge decides on the durability of a topic there.
+    pub(crate) fn first_reader_decides(&self) -> bool {
+        matches!(self, Self::Ros2Dds { .. })
     }
 }

@@ -93,6 +93,15 @@ impl Group<'_> {
         std::iter::once(self.first).chain(self.others.iter().copied())
     }
 
+    /// All of them as skipped.
+    pub(crate) fn skipped(&self, reason: &SkipReason) -> impl Iterator<Item = Skipped> {
+        self.all().map(|one| Skipped {
+            id: one.id,
+            topic: one.topic.name.clone(),
+            reason: reason.clone(),
+        })
+    }
+
     /// The recorded topics.
     pub(crate) fn ids(&self) -> Vec<TopicId> {
         self.all().map(|one| one.id).collect()

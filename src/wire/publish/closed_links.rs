@@ -231,6 +231,7 @@ mod tests {
                 dds_type: "type".to_owned(),
                 hash: "hash".to_owned(),
                 via: Via::Main,
+                is_latched: false,
             };
             graph.publish(vec![ours], None);
             graph.appeared(TOKEN, Via::Main);

@@ -1,14 +1,15 @@
 //! Plans the topics to publish for ROS 2 nodes: names, types, type hashes and profiles.
 
 use crate::bag::TopicId;
-use crate::ros::{Qos, dds_type};
+use crate::ros::{Qos, dds_type, ros_type, unreachable_name};
 
 use super::graph::Graph;
 use super::type_hash::{HashForm, resolve};
+use crate::wire::dialect::notation::Notation;
 use crate::wire::dialect::plan::{OwnClock, group};
 use crate::wire::dialect::ros1_topics::Ros1Topics;
 use crate::wire::error::WireError;
-use crate::wire::event::{Events, WireEvent};
+use crate::wire::event::Events;
 use crate::wire::options::{Played, SkipReason, Skipped};
 
 /// One topic to publish. Recorded topics that get the same name and type share it.
@@ -21,32 +22,45 @@ pub(crate) struct Planned {
     pub(crate) qos: Qos,
 }
 
-/// Plans CDR topics that have a type and a name that is valid as a key, and ROS 1 topics in their ROS 2 form. `on_hash`
-/// gets the warnings about type hashes.
+/// Plans CDR topics that have a type and a name that is valid as a key, and ROS 1 topics in their ROS 2 form.
 pub(crate) fn plan(
     topics: &Ros1Topics,
     clock: OwnClock,
     form: HashForm,
-    graph: &Graph,
+    (graph, notation): (&Graph, &Notation),
     events: &Events,
-    on_hash: impl Fn(WireEvent),
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
-    let (groups, skipped) = group(&topics.played, clock, |one| ros_type_of(one, topics))?;
-    let planned = groups.into_iter().map(|group| {
+    let type_of = |one: &Played| {
+        let refused = (!notation.carries_any_name()).then(|| unreachable_name(&one.name));
+        match refused.flatten() {
+            Some(why) => Err(SkipReason::RosName(why)),
+            None => ros_type_of(one, topics),
+        }
+    };
+    let (groups, mut skipped) = group(&topics.played, clock, type_of)?;
+    let mut planned: Vec<Planned> = Vec::new();
+    for group in groups {
+        let first = planned.iter().find(|other| other.name == group.name);
+        if let Some(first) = first.filter(|_| !notation.names_types()) {
+            let first = ros_type(&first.dds_type);
+            skipped.extend(group.skipped(&SkipReason::OtherType(first)));
+            continue;
+        }
         let topic = &group.first.topic;
         let resolved = resolve(form, graph, &group.name, &group.type_name, topic);
-        if let Some(warning) = resolved.warning {
-            on_hash(warning);
+        // Where keys do not name hashes, nobody misses messages because a hash is unknown.
+        if let Some(warning) = resolved.warning.filter(|_| notation.names_types()) {
+            events.send(warning);
         }
-        Planned {
+        planned.push(Planned {
             ids: group.ids(),
             qos: group.qos(events),
             hash: resolved.hash,
             name: group.name,
             dds_type: group.type_name,
-        }
-    });
-    Ok((planned.collect(), skipped))
+        });
+    }
+    Ok((planned, skipped))
 }
 
 fn ros_type_of(one: &Played, topics: &Ros1Topics) -> Result<String, SkipReason> {
@@ -68,7 +82,6 @@ mod tests {
     use super::*;
     use crate::bag::{Schema, Topic};
     use crate::ros::{Durability, History, Reliability};
-    use crate::wire::dialect::notation::Notation;
     use crate::wire::options::Ros1Messages;
 
     fn played(id: u32, name: &str, ros_type: Option<&str>, encoding: &str) -> Played {
@@ -103,8 +116,8 @@ mod tests {
         );
         let topics = Ros1Topics::of(played, Ros1Messages::Transcoded);
         let form = HashForm::Rihs01;
-        let on_hash = |event| events.send(event);
-        let planned = super::plan(&topics, OwnClock::Served, form, &graph, &events, on_hash);
+        let graph = (&graph, &Notation::RmwZenoh { domain: 0 });
+        let planned = super::plan(&topics, OwnClock::Served, form, graph, &events);
         let (planned, skipped) = planned.unwrap();
         let events_sent = *events_sent.lock().unwrap();
         (planned, skipped, events_sent)

@@ -21,6 +21,8 @@ pub(crate) struct Ours {
     pub(crate) hash: String,
     /// The session that puts its messages.
     pub(crate) via: Via,
+    /// Whether late joiners receive earlier messages.
+    pub(crate) is_latched: bool,
 }
 
 impl Ours {

@@ -62,7 +62,7 @@ fn usage_errors_end_with_2_and_name_the_mistake() {
         (&["--no-such-flag"], "unexpected argument"),
         (
             &["--bridge-namespace", "/bot1"],
-            "only bridges to DDS have one (--wire ros2dds)",
+            "--bridge-namespace needs --wire ros2dds",
         ),
         (
             &["--bridge-namespace", "bot1"],

@@ -387,7 +387,9 @@ fn a_step_whose_message_cannot_be_sent_says_so() {
     session.wait_text("could not send 1 message of /t0 at +00:00.000");
     session.keys(" ");
     session.wait_text("AT THE END");
-    session.quit();
+    session.keys("q");
+    let (code, frame) = session.wait_end();
+    assert_eq!(code, 3, "{frame}");
 }
 
 #[test]

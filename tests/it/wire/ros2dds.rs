@@ -8,7 +8,9 @@ use bagplay::output::{Null, Occasion, Output};
 use bagplay::player::{Intent, Options, Player, Source, State, WhenDone};
 use bagplay::ros::{Durability, History, Qos};
 use bagplay::time::{self, Time, TimeRange};
-use bagplay::wire::{ClockOptions, Protocol, ServedPlayer, WireEvent, WireOptions, encode_clock};
+use bagplay::wire::{
+    ClockOptions, Protocol, ServedPlayer, SkipReason, WireEvent, WireOptions, encode_clock,
+};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig};
@@ -98,6 +100,59 @@ fn the_namespace_of_bridges_is_in_front_of_keys_and_tokens() {
 }
 
 #[test]
+fn subscribers_that_were_there_first_are_judged_by_type_and_durability() {
+    let (session, events, endpoint) = router(for_bridges);
+    let bridge = peer(&endpoint);
+    let _wrong = announce(&bridge, "MS/chatter/std_msgs§msg§Bool/:1::0,1");
+    let _volatile = announce(&bridge, "MS/map/std_msgs§msg§String/:1::0,1");
+    until("both tokens", || session.graph().tokens().len() == 2);
+    let topics = [
+        played(0, "/chatter", None),
+        played(1, "/map", Some(latched())),
+    ];
+    let _output = session.advertise(&topics, None).unwrap();
+    events.wait("another type", |event| {
+        matches!(event, WireEvent::TypeMismatch { ours, theirs, .. }
+            if ours == "std_msgs/msg/String" && theirs == "std_msgs/msg/Bool")
+    });
+    events.wait(
+        "a volatile subscriber",
+        |event| matches!(event, WireEvent::Warning(text) if text.starts_with("/map is latched")),
+    );
+}
+
+#[test]
+fn names_and_types_that_a_bridge_cannot_carry_are_skipped() {
+    let (session, events, _) = router(for_bridges);
+    let mut bool = played(4, "/chatter", None);
+    bool.topic.schema.as_mut().unwrap().name = "std_msgs/msg/Bool".to_owned();
+    let topics = [
+        played(0, "/chatter", None),
+        // In tokens, § stands for a slash.
+        played(1, "/temp§", None),
+        played(2, "/a/§b", None),
+        played(3, "/two words", None),
+        bool,
+    ];
+    let (_output, skipped) = session.advertise(&topics, None).unwrap();
+    let reasons: Vec<_> = skipped.iter().map(|one| (one.id, &one.reason)).collect();
+    assert_eq!(reasons.len(), 4, "{reasons:?}");
+    for (id, reason) in reasons {
+        match reason {
+            SkipReason::RosName(_) => assert!((1..4).contains(&id.index())),
+            SkipReason::OtherType(first) => {
+                assert_eq!((id.index(), first.as_str()), (4, "std_msgs/msg/String"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    events.wait(
+        "a word about the bridge",
+        |event| matches!(event, WireEvent::Warning(text) if text.contains("no bridge to DDS")),
+    );
+}
+
+#[test]
 fn a_late_bridge_gets_the_latched_messages() {
     let (session, _, endpoint) = router(for_bridges);
     let topics = [played(1, "/map", Some(latched()))];
@@ -148,13 +203,13 @@ fn readers_behind_a_bridge_count_by_its_token() {
     events.wait("another publisher", |event| {
         matches!(event, WireEvent::ForeignPublisher { topics, .. } if topics == &["/other"])
     });
-    let _wrong = announce(&bridge, "MS/other/std_msgs§msg§Bool/:1::0,1");
-    events.wait("another type", |event| {
-        matches!(event, WireEvent::TypeMismatch { ours, theirs, .. }
-            if ours == "std_msgs/msg/String" && theirs == "std_msgs/msg/Bool")
-    });
-    // What is no token of a bridge is ignored.
+    // What is no token of a topic is ignored; this one comes before the next.
     let _no_token = announce(&bridge, "MS/other/no type/:1::0,1");
+    let _latched = announce(&bridge, "MS/other/std_msgs§msg§String/:1:1:0,1");
+    events.wait("a subscriber that gets nothing", |event| {
+        matches!(event, WireEvent::Warning(text) if text.starts_with("/other is not latched"))
+    });
+    assert_eq!(monitor.topic(TopicId(1)).unwrap().subscribers, 1);
 
     reader.undeclare().wait().unwrap();
     events.wait(
@@ -237,6 +292,10 @@ fn services_are_announced_and_answered_in_either_layout() {
     let answer = call(&bridge, "rosbag2_player/resume", &request);
     assert_eq!(answer[4..8], 1_i32.to_le_bytes());
     assert_eq!(state(), Some(State::Paused));
+    // A request that is too long has the response of that layout, too.
+    let refused = call(&bridge, "rosbag2_player/stop", &[0; 1 << 17]);
+    assert_ne!(refused[4..8], [0; 4]);
+    assert!(refused.len() > 12, "{refused:?}");
     // The response of the layout with a result begins with that of the other.
     assert_eq!(call(&bridge, "rosbag2_player/stop", &[0])[4..8], [0; 4]);
     drop(services);

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ours::{Ours, Via};
 use super::token::{EntityKind, NO_HASH, QueueDepth, Token};
-use crate::ros::dds_type;
+use crate::ros::{dds_type, is_type_hash};
 use crate::wire::dialect::notation::Notation;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
@@ -133,7 +133,7 @@ impl Graph {
         let tables = self.tables();
         let wanted = tables.endpoints(EntityKind::Subscription, topic);
         wanted
-            .filter(|(_, end)| end.dds_type == dds_type && end.hash != NO_HASH)
+            .filter(|(_, end)| end.dds_type == dds_type && is_type_hash(&end.hash))
             .map(|(_, end)| end.hash.clone())
             .min()
     }
@@ -318,6 +318,7 @@ mod tests {
             dds_type: "std_msgs::msg::dds_::String_".to_owned(),
             hash: "H".to_owned(),
             via: Via::Main,
+            is_latched: false,
         };
         assert!(
             graph
@@ -512,6 +513,7 @@ mod tests {
             dds_type,
             hash: ANY_HASH.to_owned(),
             via: Via::Main,
+            is_latched: false,
         };
         assert_eq!(graph.publish(vec![any], None).len(), 1);
         graph.retire();

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Count, Wake};
-use crate::ros::ros_type;
+use crate::ros::{Durability, ros_type};
 use crate::wire::dialect::notation::Notation;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
@@ -222,7 +222,33 @@ impl Tables {
             },
             _ => return Vec::new(),
         };
-        vec![event]
+        let warning = is_coming
+            .then(|| self.about_durability(token, end))
+            .flatten();
+        [Some(event), warning].into_iter().flatten().collect()
+    }
+
+    /// A warning, if a bridge has a subscriber on DDS that gets nothing, or whose durability keeps later ones from
+    /// getting anything: a bridge makes the DDS writer of a latched topic for its first subscriber.
+    fn about_durability(&self, token: &Token, end: &Endpoint) -> Option<WireEvent> {
+        let is_subscription = token.kind == EntityKind::Subscription;
+        let ours = self.ours_for(end).filter(|_| is_subscription)?;
+        let is_latched = end.qos.durability == Durability::TransientLocal;
+        if !self.notation.first_reader_decides() || is_latched == ours.is_latched {
+            return None;
+        }
+        let topic = &end.name;
+        Some(WireEvent::Warning(if is_latched {
+            format!(
+                "{topic} is not latched, but a subscriber on DDS asks for transient local: it receives nothing, unless \
+                 it was there before this program"
+            )
+        } else {
+            format!(
+                "{topic} is latched, but its first subscriber on DDS is volatile: later ones behind the same bridge \
+                 that ask for transient local receive nothing"
+            )
+        }))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::ros::Qos;
+use crate::ros::{Durability, Qos};
 use crate::wire::dialect::interface::{Latched, MessageForm, SubscriptionSpec, TopicSpec};
 use crate::wire::dialect::notation::Notation;
 use crate::wire::dialect::plan::{CLOCK, clock_qos};
@@ -113,7 +113,7 @@ impl Endpoints {
 
     /// What to declare for a topic, and what subscribers have to name.
     pub(super) fn publisher(&self, form: HashForm, planned: Planned) -> (TopicSpec, Ours) {
-        let key_hash = if form == HashForm::Any || !self.notation.names_hashes() {
+        let key_hash = if form == HashForm::Any || !self.notation.names_types() {
             ANY_HASH
         } else {
             &planned.hash
@@ -124,6 +124,7 @@ impl Endpoints {
             dds_type: planned.dds_type.clone(),
             hash: key_hash.to_owned(),
             via: Via::Main,
+            is_latched: qos.durability == Durability::TransientLocal,
         };
         let key = self.notation.key(&name, &planned.dds_type, key_hash);
         let ids = planned.ids.clone();

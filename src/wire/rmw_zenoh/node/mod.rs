@@ -43,7 +43,7 @@ impl NodeName {
     }
 }
 
-/// This session as a node. It is on the ROS graph once it is announced.
+/// This session as a node. It is on the ROS graph once it is announced, if its notation announces nodes.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) token: Token,
@@ -130,9 +130,9 @@ impl Node {
         Ok(())
     }
 
-    /// Waits for the nodes that are there already, `patience` at most.
-    pub(crate) fn settle(&self, patience: Duration) {
-        settle(&self.zenoh, &self.notation, patience);
+    /// Waits for the nodes that are there already, `patience` at most. Returns whether there is one.
+    pub(crate) fn settle(&self, patience: Duration) -> bool {
+        settle(&self.zenoh, &self.notation, patience)
     }
 
     /// Puts this node on the ROS graph, unless it is there already.
@@ -175,13 +175,8 @@ impl Node {
     pub(crate) fn plan(&self, played: &[Played], clock: OwnClock) -> Result<Plan, WireError> {
         let form = self.hash_form();
         let recorded = Ros1Topics::of(played, self.ros1);
-        // Where keys do not name hashes, nobody misses messages because a hash is unknown.
-        let on_hash = |event| {
-            if self.notation.names_hashes() {
-                self.events.send(event);
-            }
-        };
-        let planned = advertise::plan(&recorded, clock, form, &self.graph, &self.events, on_hash);
+        let graph = (&self.graph, &self.notation);
+        let planned = advertise::plan(&recorded, clock, form, graph, &self.events);
         let (planned, skipped) = planned?;
         let (topics, mut ours): (Vec<_>, Vec<_>) = planned
             .into_iter()

@@ -31,15 +31,15 @@ const LONGEST_ID: usize = 32;
 
 /// Waits until this session has links to the peers that its routers list, and until their tokens have arrived, because
 /// decisions made directly afterwards (Humble or not, whether to wait for a route) need them. Ends as soon as all have
-/// answered, after `patience` at most.
-pub(crate) fn settle(session: &zenoh::Session, notation: &Notation, patience: Duration) {
+/// answered, after `patience` at most. Returns whether another session has tokens, as far as is known then.
+pub(crate) fn settle(session: &zenoh::Session, notation: &Notation, patience: Duration) -> bool {
     let began = steady();
     let left = || patience.saturating_sub(steady().duration_since(began));
     wait_for_peers(session, left);
     loop {
         let left = left();
         match ask(session, notation, left) {
-            Outcome::All => return,
+            Outcome::All { has_others } => return has_others,
             Outcome::NobodyAsked if !left.is_zero() => {
                 #[expect(
                     clippy::disallowed_methods,
@@ -49,11 +49,11 @@ pub(crate) fn settle(session: &zenoh::Session, notation: &Notation, patience: Du
             }
             Outcome::NobodyAsked => {
                 tracing::debug!("there is no other session with liveliness tokens");
-                return;
+                return false;
             }
             Outcome::Late => {
                 tracing::debug!("some sessions have not sent their liveliness tokens yet");
-                return;
+                return true;
             }
         }
     }
@@ -63,7 +63,10 @@ pub(crate) fn settle(session: &zenoh::Session, notation: &Notation, patience: Du
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     /// All sessions that were asked.
-    All,
+    All {
+        /// Whether one of them has a token.
+        has_others: bool,
+    },
     /// Not all of them in time.
     Late,
     /// No session was asked, as far as can be seen: zenoh reports a link a moment before it sends anything on it, and
@@ -94,7 +97,7 @@ fn ask(session: &zenoh::Session, notation: &Notation, patience: Duration) -> Out
         .wait();
     if get.is_ok() && answers.are_complete() {
         return if is_answered.load(Ordering::Relaxed) {
-            Outcome::All
+            Outcome::All { has_others: true }
         } else {
             Outcome::NobodyAsked
         };
@@ -103,7 +106,9 @@ fn ask(session: &zenoh::Session, notation: &Notation, patience: Duration) -> Out
         Outcome::Late
     } else {
         // If the session is closed, there is nothing to wait for.
-        Outcome::All
+        Outcome::All {
+            has_others: is_answered.load(Ordering::Relaxed),
+        }
     }
 }
 

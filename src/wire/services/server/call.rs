@@ -17,7 +17,7 @@ pub(crate) struct Call {
     client: Option<Gid>,
 }
 
-/// The client on DDS, by what its bridge attaches to a request: `rqh`, its half of a GUID (8 bytes), the number of the
+/// The client on DDS, by what its bridge attaches to a request: `rqh`, 8 bytes of its GUID, the number of the
 /// request (8 bytes), and the byte order (1 byte).
 fn client_on_dds(attachment: &[u8]) -> Option<Gid> {
     let rest = attachment.strip_prefix(b"rqh")?;
@@ -41,6 +41,21 @@ impl Call {
         }
     }
 
+    /// Of the forms of its service, which differ in their hash, the one that the client knows. A node of ROS 2 Humble
+    /// names no hash; it knows the first form. Of a client on DDS it is not known; it can read the last one's response.
+    pub(crate) fn known_form<'a, F>(
+        &self,
+        forms: &'a [F],
+        hash_of: impl Fn(&F) -> &str,
+    ) -> Option<&'a F> {
+        if self.is_from_dds() {
+            return forms.last();
+        }
+        let hash = self.type_hash();
+        let form = forms.iter().find(|form| hash_of(form) == hash);
+        form.or_else(|| forms.first())
+    }
+
     /// Whether it came over a bridge from a client on DDS.
     pub(crate) fn is_from_dds(&self) -> bool {
         self.attached.is_none() && self.client.is_some()
@@ -57,7 +72,7 @@ impl Call {
     }
 
     /// The hash of the service's type, as the client knows it; some other text if the client knows no hash.
-    pub(crate) fn type_hash(&self) -> &str {
+    fn type_hash(&self) -> &str {
         let key = self.query.key_expr().as_str();
         key.rsplit_once('/').map_or("", |(_, hash)| hash)
     }

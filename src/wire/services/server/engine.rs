@@ -337,8 +337,8 @@ impl Engine {
     }
 }
 
-/// What a request leads to, and the form of its service. A client on DDS names no form: it is the last one that reads
-/// the request. Its response begins with that of the earlier ones, so that clients of all forms can read it.
+/// What a request leads to, and the form of its service. A client on DDS names no form, so the last form that can read
+/// the request is used. Its response begins with that of the earlier ones, so that clients of all forms can read it.
 fn react<'a>(services: &'a [Forms], call: &Call, request: &[u8]) -> Option<(&'a Handler, Reacted)> {
     if !call.is_from_dds() {
         let form = form(services, call)?;
@@ -355,12 +355,9 @@ fn react<'a>(services: &'a [Forms], call: &Call, request: &[u8]) -> Option<(&'a 
     failed
 }
 
-/// The form of a service that a client knows. A node of ROS 2 Humble names no hash; it knows the first form.
+/// The form of a service that a client knows.
 fn form<'a>(services: &'a [Forms], call: &Call) -> Option<&'a Handler> {
-    let forms = services.get(call.service)?;
-    let hash = call.type_hash();
-    let form = forms.iter().find(|form| form.hash == hash);
-    form.or_else(|| forms.first())
+    call.known_form(services.get(call.service)?, |form| form.hash)
 }
 
 /// Whether the answer to a command may take long: messages have to be read or sent for it.

@@ -173,10 +173,7 @@ impl Services {
                     Ok(()) | Err(TrySendError::Disconnected(_)) => return,
                 }
             };
-            let form = failed_forms
-                .iter()
-                .find(|(hash, _)| *hash == call.type_hash());
-            if let Some((_, failed)) = form.or_else(|| failed_forms.first()) {
+            if let Some((_, failed)) = call.known_form(&failed_forms, |(hash, _)| hash) {
                 call.answer(failed(reason));
             }
         });
