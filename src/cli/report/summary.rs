@@ -8,7 +8,7 @@ use super::missing::findings::Findings;
 use super::missing::left_out::LeftOutMessages;
 use super::missing::losses::Losses;
 use super::units::{bytes, count, millis, plural};
-use crate::bag::{Bag, MessageOrder};
+use crate::bag::{Bag, Lost, MessageOrder};
 use crate::cli::plan::{LeftOut, Plan, pace_factor};
 use crate::player::{LeadMotion, Report};
 use crate::time::Duration;
@@ -46,6 +46,8 @@ pub struct Summary {
     jumps: u64,
     laps: u64,
     damaged: u64,
+    /// At most, of the topics and in the range that were played; `null`: it is not known.
+    damaged_messages: Option<u64>,
     damage: Findings,
     skipped: Vec<Skipped>,
     topics: Vec<TopicSummary>,
@@ -224,6 +226,11 @@ impl Summary {
             jumps: report.jumps,
             laps: report.laps,
             damaged: damage.total(),
+            damaged_messages: if damage.total() == 0 {
+                Some(0)
+            } else {
+                messages_lost(bag, plan)
+            },
             damage,
             skipped: plan.left_out.iter().map(skipped).collect(),
             topics: played.collect(),
@@ -288,6 +295,13 @@ fn skipped(left_out: &LeftOut) -> Skipped {
         reason: left_out.reason.clone(),
         is_loss: left_out.is_loss,
     }
+}
+
+/// How many messages are lost because of damage, at most; `None` if that is not known.
+fn messages_lost(bag: &Bag, plan: &Plan) -> Option<u64> {
+    let is_played = |topic| plan.chosen.iter().any(|chosen| chosen.id == topic);
+    let range = plan.options.played.range;
+    Lost::of(&bag.damaged_parts(), range, is_played)?.messages
 }
 
 impl fmt::Display for Summary {
@@ -366,6 +380,9 @@ impl fmt::Display for Summary {
                 "\n{} in the recording",
                 plural(self.damaged, "damaged place")
             )?;
+            if let Some(messages) = self.damaged_messages {
+                write!(f, ", up to {} lost", plural(messages, "message"))?;
+            }
         }
         Ok(())
     }

@@ -112,7 +112,8 @@ impl Model {
         };
         let mut names: Vec<String> = messages.iter().take(NAMED).map(name).collect();
         if let Some(more @ 1..) = messages.len().checked_sub(NAMED) {
-            names.push(format!("{more} more topics"));
+            let s = if more == 1 { "" } else { "s" };
+            names.push(format!("{more} more topic{s}"));
         }
         let (names, here) = (names.join(", "), self.playhead());
         let shown = here.saturating_add(self.facts.clock_shift);

@@ -1,8 +1,12 @@
 //! [`Model::run_state`]: the state of the run, for the command line that plays on and for the remembered position.
 
-use crate::player::RunState;
+use crate::player::{ClockMode, RunState};
+use crate::ros::is_same_topic;
 use crate::time::{AtEnd, Ros, Time};
 use crate::tui::model::Model;
+
+/// The topic of the clock.
+const CLOCK: &str = "/clock";
 
 impl Model {
     /// The state of the run; `None` before the status of the player is known. At the edges of the recording, and at the
@@ -12,7 +16,15 @@ impl Model {
         let played = || self.rows.iter().filter(|row| row.left_out.is_none());
         let is_silent = played().all(|row| row.is_muted);
         let muted = played().filter(|row| row.is_muted && !is_silent);
-        let muted = muted.filter_map(|row| self.topic(row.id));
+        // Otherwise a recorded clock that was left out for the one that was served would be played.
+        let is_silenced = self.settings.clock == ClockMode::Off
+            && self
+                .begun
+                .as_ref()
+                .is_some_and(|it| it.clock != ClockMode::Off);
+        let left_out = self.rows.iter().filter(|row| row.left_out.is_some());
+        let clock = left_out.filter(|row| is_silenced && is_same_topic(&row.name, CLOCK));
+        let muted = muted.chain(clock).filter_map(|row| self.topic(row.id));
         Some(RunState {
             recording: self.facts.recording,
             played: self.played,

@@ -482,6 +482,23 @@ fn the_clock_of_the_player_replaces_the_one_that_was_asked_for() {
 }
 
 #[test]
+fn a_recorded_clock_stays_left_out_when_the_served_one_has_ended() {
+    let mut all = rows();
+    all[0].name = "/clock".to_owned();
+    all[0].left_out = Some("the clock is served here".to_owned());
+    let served = ClockMode::Every(Duration::from_millis(25));
+    let mut model = clocked(served, all);
+    let recorded = TOPICS[0].0.to_owned();
+    assert!(!model.run_state().unwrap().muted.contains(&recorded));
+    let ended = Status {
+        clock: ClockMode::Off,
+        ..status(State::Playing, 1_000, Pace::At(Speed::NORMAL))
+    };
+    model.adopt_settings(&ended, stamp(0));
+    assert!(model.run_state().unwrap().muted.contains(&recorded));
+}
+
+#[test]
 fn a_clock_that_cannot_be_changed_says_why() {
     let recorded = |name: &str, left_out: Option<&str>| {
         let mut all = rows();

@@ -293,7 +293,7 @@ fn services_are_announced_and_answered_in_either_layout() {
     assert_eq!(answer[4..8], 1_i32.to_le_bytes());
     assert_eq!(state(), Some(State::Paused));
     // A request that is too long has the response of that layout, too.
-    let refused = call(&bridge, "rosbag2_player/stop", &[0; 1 << 17]);
+    let refused = call(&bridge, "rosbag2_player/stop", &vec![0; 1 << 17]);
     assert_ne!(refused[4..8], [0; 4]);
     assert!(refused.len() > 12, "{refused:?}");
     // The response of the layout with a result begins with that of the other.
