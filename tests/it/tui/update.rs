@@ -1501,6 +1501,16 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     assert_eq!(effects_of(&mut model, "h"), "");
     let says = "no topic has a hole, and no damage is known";
     assert_eq!(last_log_line(&model), says);
+    let mut damaged = paused();
+    known(&mut damaged, Some(Vec::new()));
+    let status = Status {
+        damaged: 1,
+        ..status(State::Paused, 12_184, Pace::At(Speed::NORMAL))
+    };
+    set_status(&mut damaged, status);
+    assert_eq!(effects_of(&mut damaged, "tab"), "");
+    let says = "no topic has a hole; of the damage that is known it is not known when it is";
+    assert_eq!(last_log_line(&damaged), says);
     known(&mut model, Some(holes()));
     let camera = "hole of /camera/front/image_raw from +00:40.000, 0.300 s";
     let all = "hole of all topics from +00:20.000, 6.000 s";

@@ -83,6 +83,10 @@ impl Model {
         };
         let side = if by < 0 { "earlier" } else { "later" };
         match (has_none, not_looked_for) {
+            (true, None) if self.damaged_places() > 0 => {
+                "no topic has a hole; of the damage that is known it is not known when it is"
+                    .to_owned()
+            }
             (true, None) => "no topic has a hole, and no damage is known".to_owned(),
             (true, Some(why)) => why.to_owned(),
             (false, None) => format!("no {side} hole or damage"),
