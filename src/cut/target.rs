@@ -154,7 +154,7 @@ fn check(
     let Ok(link) = fs::symlink_metadata(named) else {
         return Ok(named.to_owned());
     };
-    // What is never replaced is refused as such, so that nobody is told to ask for that.
+    // First what is never replaced: its refusal does not propose to replace it.
     let place = match fs::metadata(named) {
         Ok(found) => {
             let place = target_of(named, &link)?;

@@ -45,7 +45,7 @@ impl Source {
         self.topics.len()
     }
 
-    /// The damaged places of the recording that are known, whoever meets them.
+    /// All damaged places of the recording that are known, also those that another reader has found.
     pub(super) fn known_damage(&self) -> KnownDamage {
         self.known.clone()
     }

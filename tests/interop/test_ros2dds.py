@@ -156,7 +156,7 @@ def test_a_bridge_that_is_killed_is_waited_for(demo, domain, tmp_path):
         with on_dds(port, demo.path, *arguments) as player:
             dds.until("the first messages", lambda: len(imu.take()) >= 100)
             bridge.kill()
-            player.wait_for_log("lost")
+            player.wait_for_log("playback is held until it is restored")
             before = len(imu.take())
             with dds.Bridge(tmp_path, port, domain):
                 dds.until("more messages", lambda: len(imu.take()) > before + 100)

@@ -77,8 +77,8 @@ impl Report {
         }
     }
 
-    /// The damaged places of the recording that are known, by whoever has met them: of each kind in each file the first
-    /// one, and how many there are. The sum is [`Report::damaged`].
+    /// All damaged places of the recording that are known, also those that another reader has found: of each kind in
+    /// each file the first one, and how many there are. The sum is [`Report::damaged`].
     pub fn damage(&self) -> Vec<(Damage, u64)> {
         self.known.kinds()
     }

@@ -48,7 +48,7 @@ pub(crate) fn plan(
         }
         let topic = &group.first.topic;
         let resolved = resolve(form, graph, &group.name, &group.type_name, topic);
-        // Where keys do not name hashes, nobody misses messages because a hash is unknown.
+        // An unknown hash keeps messages from subscribers only if keys name hashes.
         if let Some(warning) = resolved.warning.filter(|_| notation.names_types()) {
             events.send(warning);
         }
