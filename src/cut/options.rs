@@ -62,8 +62,7 @@ pub enum Payloads {
 /// Whether chunks are opened before they are copied as they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CopiedChunks {
-    /// They are not, which is about as fast as copying a file: damage inside of them is copied, too, and is not
-    /// reported.
+    /// They are not, which is faster: damage inside of them is copied, too, and is not reported.
     #[default]
     Unchecked,
     /// They are decompressed, their checksums compared and their messages counted: damage is not copied.
