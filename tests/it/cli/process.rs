@@ -607,8 +607,8 @@ fn chunks_at_time_zero_without_message_indexes_are_no_damage() {
         let done = play().arg(&files.paths[0]).args(run).assert().code(0);
         let summary = json(&done.get_output().stdout);
         assert_eq!(summary["messages_sent"], sent, "{summary}");
-        let none = (&summary["damaged"], &summary["damaged_messages"]);
-        assert_eq!(none, (&0.into(), &0.into()), "{summary}");
+        let zero = (&summary["damaged"], &summary["damaged_messages"]);
+        assert_eq!(zero, (&0.into(), &0.into()), "{summary}");
         let check = ["info", "--check", "--format", "json"];
         let done = play().args(check).arg(&files.paths[0]).assert().code(0);
         let info = json(&done.get_output().stdout);
