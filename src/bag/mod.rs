@@ -22,7 +22,7 @@ pub(crate) use damage::DamagedPlace;
 pub use damage::{Damage, DamageKind};
 pub use decompress::budget::Usage;
 pub use decompress::memory::{ChunkBuffer, ChunkMemory};
-pub use density::hole::{Hole, Silent};
+pub use density::hole::{Hole, Silent, holes_beside};
 pub use density::hole_finder::HoleFinder;
 pub use density::outline::{Outline, TopicOutline};
 pub use density::timing::{RecordedRate, Timing};

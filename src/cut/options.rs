@@ -1,5 +1,7 @@
 //! [`Cut`]: which part of a recording is written, and how.
 
+use std::path::Path;
+
 use crate::bag::{Bag, Selection};
 use crate::time::TimeRange;
 
@@ -77,6 +79,17 @@ pub enum CutForm {
     File,
     /// A rosbag2 directory: an MCAP file and a `metadata.yaml`.
     Rosbag2,
+}
+
+impl CutForm {
+    /// A directory if the name ends with a slash, otherwise a file.
+    pub fn of(out: &Path) -> Self {
+        if out.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            Self::Rosbag2
+        } else {
+            Self::File
+        }
+    }
 }
 
 /// What becomes of an earlier recording in the place of the cut. An input of the cut is never replaced.

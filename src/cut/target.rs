@@ -9,8 +9,8 @@ use tempfile::{NamedTempFile, TempDir};
 
 use super::error::CutError;
 use super::options::{CutForm, Existing};
-use crate::bag::{FileSummary, file_identity};
-use crate::untrusted::Foreign;
+use crate::bag::{FileSummary, Metadata as Description, file_identity};
+use crate::untrusted::{Foreign, open_file, read_start};
 
 /// How temporary names begin.
 const PREFIX: &str = ".cut-";
@@ -208,7 +208,7 @@ fn check_replaceable(
     };
     match form {
         CutForm::File if found.is_dir() => refused("it is a directory".to_owned()),
-        CutForm::File if !found.is_file() => refused("it is no regular file".to_owned()),
+        CutForm::File if !found.is_file() => refused("it is not a file".to_owned()),
         CutForm::File => Ok(()),
         CutForm::Rosbag2 if !found.is_dir() => refused("it is no directory".to_owned()),
         CutForm::Rosbag2 => {
@@ -216,16 +216,21 @@ fn check_replaceable(
                 path: named.to_owned(),
                 source,
             })?;
-            for entry in listed.flatten() {
-                let path = entry.path();
+            let mut entries: Vec<_> = listed.flatten().map(|entry| entry.path()).collect();
+            entries.sort_unstable();
+            let described = files_described_in(place);
+            for path in entries {
                 if let Some(error) = input_at(&path, inputs) {
                     return Err(error);
                 }
-                let is_file = entry.file_type().is_ok_and(|it| it.is_file());
-                if !is_file || !is_of_recording(&path) {
-                    let name = entry.file_name();
-                    let name = Foreign::path(Path::new(&name)).to_string();
-                    return refused(format!("{name} in it is no part of a recording"));
+                let name = path.file_name().unwrap_or_default();
+                let is_file = fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
+                let is_described = described.iter().any(|it| it.as_str() == name);
+                if !is_file || !(is_described || name == METADATA) {
+                    let name = Foreign::path(Path::new(name));
+                    return refused(format!(
+                        "{name} in it is no part of a recording that its {METADATA} describes"
+                    ));
                 }
             }
             Ok(())
@@ -233,9 +238,11 @@ fn check_replaceable(
     }
 }
 
-fn is_of_recording(path: &Path) -> bool {
-    path.extension().is_some_and(|it| it == "mcap")
-        || path.file_name().is_some_and(|it| it == METADATA)
+/// The names of the files that make up the recording in a directory, as its description says; none without one.
+fn files_described_in(dir: &Path) -> Vec<String> {
+    let text = open_file(&dir.join(METADATA)).and_then(read_start);
+    let described = text.ok().and_then(|text| Description::parse(&text).ok());
+    described.map_or_else(Vec::new, |it| it.files)
 }
 
 /// Renames a file over another one, whose permissions it gets.

@@ -30,8 +30,8 @@ pub use error::WireError;
 pub use event::WireEvent;
 pub use net::connectivity::PathState;
 pub use options::{
-    ClockOptions, Congestion, Distro, Played, Protocol, Ros1Messages, SendOrder, SharedMemoryUse,
-    SkipReason, Skipped, SourceStamps, WireOptions,
+    BridgeNamespace, ClockOptions, Congestion, Distro, NoNamespace, Played, Protocol, Ros1Messages,
+    SendOrder, SharedMemoryUse, SkipReason, Skipped, SourceStamps, WireOptions,
 };
 pub use publish::drain::Drained;
 pub use publish::monitor::{Missed, Monitor, TopicState};

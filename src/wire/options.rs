@@ -2,6 +2,7 @@
 //! [`Skipped`].
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::bag::{Topic, TopicId};
@@ -78,6 +79,44 @@ pub enum Protocol {
     PlainKeys,
 }
 
+/// The namespace of bridges to DDS, as in their configuration: `/`, or names of ROS each after a slash, such as
+/// `/bot1`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BridgeNamespace(String);
+
+/// A text is no [`BridgeNamespace`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a namespace begins with a slash and has letters, digits, `_`, and `/` between names")]
+pub struct NoNamespace;
+
+impl BridgeNamespace {
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for BridgeNamespace {
+    /// `/`.
+    fn default() -> Self {
+        Self("/".to_owned())
+    }
+}
+
+impl FromStr for BridgeNamespace {
+    type Err = NoNamespace;
+
+    fn from_str(text: &str) -> Result<Self, NoNamespace> {
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(is_of_name);
+        let names = text.strip_prefix('/').ok_or(NoNamespace)?;
+        let is_namespace = names.is_empty() || names.split('/').all(is_name);
+        is_namespace
+            .then(|| Self(text.to_owned()))
+            .ok_or(NoNamespace)
+    }
+}
+
 /// Which form of type hash the ROS 2 nodes on the network use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Distro {
@@ -111,8 +150,8 @@ pub enum Ros1Messages {
 pub struct WireOptions {
     /// For whom to publish.
     pub protocol: Protocol,
-    /// The namespace of the bridges to DDS, `/` or `/bot1`; only for [`Protocol::Ros2Dds`].
-    pub bridge_namespace: String,
+    /// The namespace of the bridges to DDS; only for [`Protocol::Ros2Dds`].
+    pub bridge_namespace: BridgeNamespace,
     /// The ROS domain; `None`: from `ROS_DOMAIN_ID`, otherwise 0.
     pub domain_id: Option<u32>,
     /// The name of this node, with its namespace if it has one: `rosbag2_player`, `/robot1/player`.
@@ -156,7 +195,7 @@ impl Default for WireOptions {
     fn default() -> Self {
         Self {
             protocol: Protocol::default(),
-            bridge_namespace: "/".to_owned(),
+            bridge_namespace: BridgeNamespace::default(),
             domain_id: None,
             node_name: "rosbag2_player".to_owned(),
             connect: Vec::new(),
@@ -237,4 +276,21 @@ pub enum SkipReason {
     /// Its type is not a ROS 2 type.
     #[error("the type `{}` is no ROS 2 type", Foreign::text(.0))]
     Type(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_of_bridges_is_names_of_ros() {
+        for text in ["/", "/bot1", "/fleet_2/bot1"] {
+            let namespace: BridgeNamespace = text.parse().unwrap();
+            assert_eq!(namespace.as_str(), text);
+        }
+        assert_eq!(BridgeNamespace::default().as_str(), "/");
+        for text in ["", "bot1", "//", "/bot1/", "/a//b", "/a b", "/a*", "/ä"] {
+            assert_eq!(text.parse::<BridgeNamespace>(), Err(NoNamespace), "{text}");
+        }
+    }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use bagplay::bag::{Bag, Damage, Lost, Selection};
-use bagplay::cli::{Findings, bytes, plural};
-use bagplay::cut::{CopiedChunks, Cut, CutError, CutOutcome, Written};
+use bagplay::cli::{Findings, bytes, count, plural};
+use bagplay::cut::{CopiedChunks, Cut, CutError, CutForm, CutOutcome, Written};
 use bagplay::tui::{CutRequest, Event, EventSink};
 use bagplay::untrusted::Foreign;
 
@@ -58,6 +58,7 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
     let cut = Cut {
         topics: Selection::of(request.topics.iter().copied(), bag),
         chunks: CopiedChunks::Checked,
+        form: CutForm::of(out),
         ..Cut::new(bag, request.range)
     };
     tracing::info!("writing {shown}");
@@ -74,7 +75,7 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
             // Whatever could not be read between A and B is known by now.
             match lost(bag, &cut) {
                 None => tracing::info!("{shown}: {has}"),
-                Some(lost) => tracing::warn!("{shown}: {has}; {lost}"),
+                Some(lost) => tracing::warn!("{lost}; {shown}: {has}"),
             }
             for finding in Findings::of(&other_damage(bag, &written)).list() {
                 tracing::warn!("{shown}: left out: {finding}");
@@ -101,12 +102,11 @@ fn in_words(written: &Written) -> String {
         bytes: size,
         ..
     } = written;
-    let mut parts = vec![plural(*messages, "message"), bytes(*size)];
-    if *latched > 0 {
-        let latched = plural(*latched, "message");
-        parts.push(format!("{latched} of latched topics from before"));
+    let (all, size) = (plural(messages + latched, "message"), bytes(*size));
+    match latched {
+        0 => format!("{all}, {size}"),
+        _ => format!("{all} ({} latched from before), {size}", count(*latched)),
     }
-    parts.join(", ")
 }
 
 /// What the range and the topics of a cut lose by damage, as far as it is known.

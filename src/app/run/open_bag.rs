@@ -45,7 +45,10 @@ pub(crate) fn open(
     let mut named = BTreeSet::new();
     for file in bag.files() {
         if !named.insert(&file.identity) {
-            tracing::warn!("{}: given twice, so it is played twice", file.name);
+            tracing::warn!(
+                "{}: given twice, so each of its messages counts twice",
+                file.name
+            );
         }
     }
     Ok(bag)

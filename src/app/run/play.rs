@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
 use bagplay::cli::{
-    Ending, Exit, Format, Hints, OrderOf, OutputArgs, Plan, PlayArgs, Summary, plan,
+    Ending, Exit, Format, Hints, OrderOf, OutputArgs, Plan, PlayArgs, Summary, plan, plural,
 };
 use bagplay::player::{Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
@@ -113,6 +113,11 @@ pub(crate) fn run(
     }
 
     let summary = Summary::new(&bag, &plan, &report, ending.how, &losses).with_followed(followed);
+    let range = plan.options.played.range;
+    if ending.how == Ending::End && summary.is_empty() && !plan.chosen.is_empty() {
+        let (start, stop) = (range.start(), range.stop());
+        tracing::warn!("no messages of the played topics from {start} s to {stop} s");
+    }
     shutdown::report(output.format, &summary)?;
     exit_code(args, &bag, &summary, ending)
 }
@@ -138,6 +143,10 @@ pub(super) fn prepare(args: &PlayArgs, log_target: &LogTarget) -> Result<(Bag, P
     let plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
+    }
+    if plan.transcoded > 0 {
+        let topics = plural(plan.transcoded, "topic");
+        tracing::info!("{topics} of ROS 1 messages: sent as ROS 2 messages");
     }
     Ok((bag, plan))
 }

@@ -22,8 +22,11 @@ pub(crate) fn info(
         // The page reports all damage, so no separate warning is needed.
         Info::checked(&bag)
     } else {
-        open_bag::warn(&bag);
-        Info::new(&bag)
+        let info = Info::new(&bag);
+        for finding in info.damage().list() {
+            tracing::warn!("{finding}");
+        }
+        info
     };
     let info = match Marks::read(&args.bags, dirs::state().as_deref()) {
         Ok(marks) => info.marked(&marks),

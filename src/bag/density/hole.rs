@@ -1,5 +1,7 @@
 //! [`Hole`]: a time in which a topic that has messages at a steady rate, or every topic, has none.
 
+use std::collections::HashMap;
+
 use crate::bag::index::damaged_part::DamagedPart;
 use crate::bag::message::TopicId;
 use crate::time::{Duration, TimeRange};
@@ -42,31 +44,86 @@ impl Hole {
         }
     }
 
-    /// Whether there is a hole only because of damage: what these parts leave of it is too short to be a hole.
-    pub fn is_because_of(&self, parts: &[DamagedPart]) -> bool {
+    /// The spans of it that these times leave, as far as each is long enough for a hole. The times are in order and
+    /// do not overlap.
+    fn beside(self, lost: &[TimeRange]) -> Vec<Self> {
+        let first = lost.partition_point(|lost| lost.stop() < self.range.start());
+        let lost = lost.iter().skip(first);
+        let mut lost = lost
+            .take_while(|lost| lost.start() <= self.range.stop())
+            .peekable();
+        if lost.peek().is_none() {
+            return vec![self];
+        }
         let longest = match self.silent {
             Silent::Recording => LEAST,
             Silent::Topic { period, .. } => {
                 Duration::from_nanos(period.as_nanos().saturating_mul(PERIODS)).max(LEAST)
             }
         };
-        let concerns = |part: &&DamagedPart| match self.silent {
-            Silent::Recording => true,
-            Silent::Topic { id, .. } => part.concerns(id),
-        };
-        let lost = parts.iter().filter(concerns);
-        let lost = lost.filter_map(|part| part.range.intersection(self.range));
-        let mut lost: Vec<TimeRange> = lost.collect();
-        lost.sort_unstable_by_key(|range| (range.start(), range.stop()));
+        let end = TimeRange::between(self.range.stop(), self.range.stop());
         let mut reached = self.range.start();
-        for range in &lost {
-            if range.start().saturating_since(reached) > longest {
-                return false;
+        let mut left = Vec::new();
+        for lost in lost.chain([&end]) {
+            if lost.start().saturating_since(reached) > longest {
+                let range = TimeRange::between(reached, lost.start());
+                left.push(Self { range, ..self });
             }
-            reached = reached.max(range.stop());
+            reached = reached.max(lost.stop());
         }
-        !lost.is_empty() && self.range.stop().saturating_since(reached) <= longest
+        left
     }
+}
+
+/// The one of some times, which are in order and do not overlap, that has four fifths of a range.
+pub(crate) fn within(range: TimeRange, times: &[TimeRange]) -> Option<TimeRange> {
+    let half = Duration::from_nanos(range.duration().as_nanos() / 2);
+    let middle = range.start().saturating_add(half);
+    let after = times.partition_point(|time| time.start() <= middle);
+    let time = times.get(after.checked_sub(1)?)?;
+    let shared = time.intersection(range)?.duration().as_nanos();
+    let is_most = i128::from(shared) * 5 >= i128::from(range.duration().as_nanos()) * 4;
+    is_most.then_some(*time)
+}
+
+/// What is left of holes without the times of these parts, in which messages are lost because of damage; in the
+/// order of their starts. What is left of a hole of one topic is left out if it is one of the recording.
+pub fn holes_beside(holes: &[Hole], parts: &[DamagedPart]) -> Vec<Hole> {
+    if parts.is_empty() {
+        return holes.to_vec();
+    }
+    let mut lost: HashMap<Option<TopicId>, Vec<TimeRange>> = HashMap::new();
+    let mut left: Vec<Hole> = Vec::new();
+    for hole in holes {
+        let topic = match hole.silent {
+            Silent::Recording => None,
+            Silent::Topic { id, .. } => Some(id),
+        };
+        let concerns = |part: &&DamagedPart| topic.is_none_or(|topic| part.concerns(topic));
+        let lost = lost.entry(topic);
+        let lost = lost.or_insert_with(|| union(parts.iter().filter(concerns)));
+        left.extend(hole.beside(lost));
+    }
+    left.sort_by_key(|hole| (hole.range.start(), hole.silent));
+    let of_recording = left.iter().filter(|hole| hole.silent == Silent::Recording);
+    let of_recording: Vec<TimeRange> = of_recording.map(|hole| hole.range).collect();
+    let is_of_recording = |hole: &Hole| within(hole.range, &of_recording).is_some();
+    left.retain(|hole| hole.silent == Silent::Recording || !is_of_recording(hole));
+    left
+}
+
+/// The times of some parts, in order; those that overlap are one.
+fn union<'a>(parts: impl Iterator<Item = &'a DamagedPart>) -> Vec<TimeRange> {
+    let mut ranges: Vec<TimeRange> = parts.map(|part| part.range).collect();
+    ranges.sort_unstable_by_key(|range| (range.start(), range.stop()));
+    let mut union: Vec<TimeRange> = Vec::new();
+    for range in ranges {
+        match union.last_mut() {
+            Some(last) if range.start() <= last.stop() => *last = last.union(range),
+            _ => union.push(range),
+        }
+    }
+    union
 }
 
 #[cfg(test)]
@@ -77,7 +134,7 @@ mod tests {
     use crate::time::Time;
 
     #[test]
-    fn damage_explains_a_hole_of_which_it_leaves_too_little() {
+    fn holes_are_what_damage_leaves_of_them() {
         let range = |from, to| TimeRange::between(Time::from_millis(from), Time::from_millis(to));
         let part = |times, topic| DamagedPart {
             damage: Damage {
@@ -92,30 +149,42 @@ mod tests {
             topics: vec![TopicId(topic)],
             messages: None,
         };
-        let silent = Silent::Topic {
-            id: TopicId(1),
-            period: Duration::from_millis(100),
+        let topic = |range| Hole {
+            silent: Silent::Topic {
+                id: TopicId(1),
+                period: Duration::from_millis(100),
+            },
+            range,
         };
-        let hole = Hole {
-            silent,
-            range: range(1_000, 4_000),
+        let hole = topic(range(1_000, 4_000));
+        let left = |parts: &[DamagedPart]| {
+            let left = holes_beside(&[hole], parts).into_iter();
+            left.map(|hole| {
+                (
+                    hole.range.start().as_nanos() / 1_000_000,
+                    hole.range.stop().as_nanos() / 1_000_000,
+                )
+            })
+            .collect::<Vec<_>>()
         };
-        let explained = |parts: &[DamagedPart]| hole.is_because_of(parts);
         let whole = part(range(1_100, 3_900), 1);
-        assert!(explained(std::slice::from_ref(&whole)));
+        assert_eq!(left(std::slice::from_ref(&whole)), []);
         // Of another topic, at one end, and with a hole left before, between or after.
-        assert!(!explained(&[]) && !explained(&[part(range(1_100, 3_900), 2)]));
-        assert!(!explained(&[part(range(4_000, 5_000), 1)]));
-        assert!(!explained(&[part(range(1_600, 3_900), 1)]));
-        assert!(!explained(&[part(range(1_100, 3_400), 1)]));
+        assert_eq!(left(&[]), [(1_000, 4_000)]);
+        assert_eq!(left(&[part(range(1_100, 3_900), 2)]), [(1_000, 4_000)]);
+        assert_eq!(left(&[part(range(4_000, 5_000), 1)]), [(1_000, 4_000)]);
+        assert_eq!(left(&[part(range(1_600, 3_900), 1)]), [(1_000, 1_600)]);
+        assert_eq!(left(&[part(range(1_100, 3_400), 1)]), [(3_400, 4_000)]);
         let first = part(range(900, 2_000), 1);
-        assert!(explained(&[part(range(2_500, 3_600), 1), first.clone()]));
-        assert!(!explained(&[part(range(2_501, 3_600), 1), first]));
+        assert_eq!(left(&[part(range(2_500, 3_600), 1), first.clone()]), []);
+        let between = [part(range(2_501, 3_600), 1), first.clone()];
+        assert_eq!(left(&between), [(2_000, 2_501)]);
+        // What is left is one of the recording.
         let of_all = Hole {
             silent: Silent::Recording,
-            ..hole
+            range: range(2_100, 4_000),
         };
-        assert!(of_all.is_because_of(&[whole]));
-        assert!(!of_all.is_because_of(&[part(range(1_101, 3_900), 2)]));
+        assert_eq!(holes_beside(&[hole, of_all], &[first]), [of_all]);
+        assert!(holes_beside(&[of_all], &[whole]).is_empty());
     }
 }

@@ -10,7 +10,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::hole::{Hole, LEAST, PERIODS, Silent};
+use super::hole::{Hole, LEAST, PERIODS, Silent, within};
 use crate::bag::index::topic::Topic;
 use crate::bag::message::TopicId;
 use crate::time::{Duration, Ros, Time, TimeRange};
@@ -101,7 +101,11 @@ impl HoleFinder {
             };
             let id = TopicId(id);
             holes.extend(ranges.into_iter().map(|range| {
-                let gap = if is_single { None } else { self.gap_in(range) };
+                let gap = if is_single {
+                    None
+                } else {
+                    within(range, &self.all.long)
+                };
                 match gap {
                     Some(range) => Hole {
                         silent: Silent::Recording,
@@ -117,18 +121,6 @@ impl HoleFinder {
         holes.sort_by_key(|hole| (hole.range.start(), hole.silent));
         holes.dedup();
         Some(holes)
-    }
-
-    /// The span without a message of any topic that is nearly all of a hole.
-    fn gap_in(&self, hole: TimeRange) -> Option<TimeRange> {
-        let half = Duration::from_nanos(hole.duration().as_nanos() / 2);
-        let middle = hole.start().saturating_add(half);
-        let gaps = &self.all.long;
-        let after = gaps.partition_point(|gap| gap.start() <= middle);
-        let gap = gaps.get(after.checked_sub(1)?)?;
-        let shared = gap.intersection(hole)?.duration().as_nanos();
-        let is_nearly_all = i128::from(shared) * 5 >= i128::from(hole.duration().as_nanos()) * 4;
-        is_nearly_all.then_some(*gap)
     }
 }
 

@@ -1,18 +1,29 @@
-//! Finds holes and usual times between messages from message indexes alone; no chunk is opened.
+//! Finds holes and usual times between messages from message indexes. A chunk is opened only if they do not list its
+//! messages.
+
+use mcap::records::op;
 
 use super::hole_finder::HoleFinder;
 use super::timing::{self, Timing};
-use crate::bag::index::contents::Contents;
+use crate::bag::decompress::budget::Meter;
+use crate::bag::decompress::chunk::Decoder;
+use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::mcap::message_index;
+use crate::bag::mcap::parse;
+use crate::bag::mcap::record::Records;
 use crate::bag::message::TopicId;
 use crate::bag::open::options::MessageOrder;
+use crate::bag::open::read_at::Cost;
 use crate::time::{Ros, Time, TimeRange};
 
 /// In recordings with more messages than these, message indexes are not read for holes: they would be more than 32 MB.
 const MOST: usize = 2_000_000;
+/// How many bytes are decompressed in chunks whose messages no index lists: 64 MiB, a tenth of a second.
+const MOST_OPENED: u64 = 64 << 20;
 
-/// The holes and the usual times between messages. `None` if message indexes do not list all messages by the time that
-/// orders the bag, if there are more than two million messages, or if `is_wanted`, which is called at each chunk,
+/// The holes and the usual times between messages, without those of chunks that cannot be opened. `None` if the bag is
+/// not ordered by the times of message indexes, if there are more than two million messages, if more than 64 MiB would
+/// have to be decompressed because no message index lists them, or if `is_wanted`, which is called at each chunk,
 /// returns `false`.
 pub(crate) fn find(contents: &Contents, is_wanted: &mut dyn FnMut() -> bool) -> Option<Timing> {
     let files = contents.files.iter().filter_map(|file| file.range);
@@ -28,23 +39,21 @@ pub(crate) fn find(contents: &Contents, is_wanted: &mut dyn FnMut() -> bool) -> 
     if contents.order != MessageOrder::Received || are_too_many {
         return None;
     }
-    let mut messages: Vec<(Time<Ros>, TopicId)> = Vec::new();
+    let mut read = Read {
+        contents,
+        messages: Vec::new(),
+        decoder: Decoder::default(),
+        may_open: MOST_OPENED,
+        is_whole: true,
+    };
     for chunk in &contents.chunks {
-        let indexes = &chunk.place.message_indexes;
-        let input = contents.input(chunk.input);
-        if !is_wanted() || indexes.is_empty() || input.has_wrong_index() {
+        if !is_wanted() {
             return None;
         }
-        for indexed in indexes {
-            let topic = contents.topic_of(chunk.input, indexed.channel)?;
-            let entries = message_index::read(&input.source, &chunk.place, indexed.channel)?;
-            if messages.len() + entries.len() > MOST {
-                return None;
-            }
-            messages.extend(entries.into_iter().map(|(time, _)| (time, topic)));
-        }
+        read.chunk(chunk)?;
     }
-    if declared.is_some_and(|count| count != messages.len() as u64) {
+    let mut messages = read.messages;
+    if read.is_whole && declared.is_some_and(|count| count != messages.len() as u64) {
         return None;
     }
     messages.sort_unstable_by_key(|(time, _)| *time);
@@ -55,4 +64,84 @@ pub(crate) fn find(contents: &Contents, is_wanted: &mut dyn FnMut() -> bool) -> 
     }
     let holes = finder.finish();
     Some(Timing { holes, periods })
+}
+
+/// Collects the times of all messages. `None` from its functions: there is too much to read.
+struct Read<'a> {
+    contents: &'a Contents,
+    messages: Vec<(Time<Ros>, TopicId)>,
+    decoder: Decoder,
+    /// How many more bytes may be decompressed.
+    may_open: u64,
+    /// Whether all chunks could be read to their ends.
+    is_whole: bool,
+}
+
+impl Read<'_> {
+    fn chunk(&mut self, chunk: &Chunk) -> Option<()> {
+        let before = self.messages.len();
+        if self.listed(chunk)? {
+            return Some(());
+        }
+        self.messages.truncate(before);
+        self.opened(chunk)
+    }
+
+    /// Adds the messages that the message indexes of a chunk list. Returns `false` if they do not list all.
+    fn listed(&mut self, chunk: &Chunk) -> Option<bool> {
+        let input = self.contents.input(chunk.input);
+        let indexes = &chunk.place.message_indexes;
+        if indexes.is_empty() || input.has_wrong_index() {
+            return Some(false);
+        }
+        for indexed in indexes {
+            let topic = self.contents.topic_of(chunk.input, indexed.channel);
+            let entries = message_index::read(&input.source, &chunk.place, indexed.channel);
+            let Some((topic, entries)) = topic.zip(entries) else {
+                return Some(false);
+            };
+            for (time, _) in entries {
+                self.add(time, topic)?;
+            }
+        }
+        Some(true)
+    }
+
+    /// Adds the messages of a chunk that can be read. Those that cannot are damage, which is reported when they are
+    /// played.
+    fn opened(&mut self, chunk: &Chunk) -> Option<()> {
+        let source = &self.contents.input(chunk.input).source;
+        let is_cheap = source.cost() == Cost::Local;
+        self.may_open = self
+            .may_open
+            .checked_sub(chunk.cost())
+            .filter(|_| is_cheap)?;
+        let Ok(opened) = self.decoder.read(source, &chunk.place, &Meter::unbounded()) else {
+            self.is_whole = false;
+            return Some(());
+        };
+        for record in Records::new(&opened.bytes) {
+            let Ok(record) = record else {
+                self.is_whole = false;
+                break;
+            };
+            if record.opcode != op::MESSAGE {
+                continue;
+            }
+            let Ok(header) = parse::message_header(record.body) else {
+                self.is_whole = false;
+                break;
+            };
+            match self.contents.topic_of(chunk.input, header.channel_id) {
+                Some(topic) => self.add(Time::from_mcap(header.log_time), topic)?,
+                None => self.is_whole = false,
+            }
+        }
+        Some(())
+    }
+
+    fn add(&mut self, time: Time<Ros>, topic: TopicId) -> Option<()> {
+        self.messages.push((time, topic));
+        (self.messages.len() <= MOST).then_some(())
+    }
 }

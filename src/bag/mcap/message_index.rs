@@ -18,8 +18,8 @@ use crate::time::{Ros, Time, TimeRange};
 const MAX_INDEX: u64 = 64 << 20;
 
 /// The size of what precedes the entries (the channel and the length of the entries), and the size of an entry.
-const HEAD: u64 = 6;
-const ENTRY: u64 = 16;
+pub(crate) const HEAD: u64 = 6;
+pub(crate) const ENTRY: u64 = 16;
 /// When only a sample is read: how many entries are read at once (256 bytes), and the fewest such reads.
 const BLOCK: u64 = 16;
 const FEWEST_BLOCKS: u64 = 4;

@@ -14,19 +14,34 @@ const LARGEST: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Window<'a> {
     source: &'a Source,
+    held: Held,
+    step: usize,
+}
+
+/// What a window has in memory, for a later window of the same file.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
     start: u64,
     bytes: Vec<u8>,
-    step: usize,
 }
 
 impl<'a> Window<'a> {
     pub(crate) fn new(source: &'a Source) -> Self {
+        Self::with(source, Held::default())
+    }
+
+    /// A window that has in memory what an earlier one of this file had.
+    pub(crate) fn with(source: &'a Source, held: Held) -> Self {
         Self {
             source,
-            start: 0,
-            bytes: Vec::new(),
+            held,
             step: source.cost().piece(),
         }
+    }
+
+    /// What it has in memory.
+    pub(crate) fn into_held(self) -> Held {
+        self.held
     }
 
     /// The `length` bytes from `offset` on; fewer at the end of the file.
@@ -37,20 +52,21 @@ impl<'a> Window<'a> {
             return Ok(&[]);
         }
         let inside = |window: &Self| {
-            let from = usize::try_from(offset.checked_sub(window.start)?).ok()?;
+            let from = usize::try_from(offset.checked_sub(window.held.start)?).ok()?;
             let to = from.checked_add(length)?;
-            (to <= window.bytes.len()).then_some(from..to)
+            (to <= window.held.bytes.len()).then_some(from..to)
         };
         if inside(self).is_none() {
             self.fill(offset, length)?;
         }
         let range = inside(self).unwrap_or(0..0);
-        Ok(self.bytes.get(range).unwrap_or_default())
+        Ok(self.held.bytes.get(range).unwrap_or_default())
     }
 
     fn fill(&mut self, offset: u64, length: usize) -> io::Result<()> {
-        let end = self.start + self.bytes.len() as u64;
-        let is_next = (self.start..=end).contains(&offset) && !self.bytes.is_empty();
+        let Held { start, bytes } = &mut self.held;
+        let end = *start + bytes.len() as u64;
+        let is_next = (*start..=end).contains(&offset) && !bytes.is_empty();
         self.step = if is_next {
             (self.step * 2).min(LARGEST)
         } else {
@@ -64,11 +80,11 @@ impl<'a> Window<'a> {
             _ => wanted,
         };
         let size = usize::try_from(wanted.min(there)).map_err(io::Error::other)?;
-        self.bytes.resize(size, 0);
-        self.start = offset;
-        let read = self.source.read_into(offset, &mut self.bytes);
+        bytes.resize(size, 0);
+        *start = offset;
+        let read = self.source.read_into(offset, bytes);
         if read.is_err() {
-            self.bytes.clear();
+            bytes.clear();
         }
         read
     }

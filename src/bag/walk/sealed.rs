@@ -11,15 +11,13 @@ use mcap::records::{ChunkHeader, op};
 
 use crate::bag::decompress::codec::Codec;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Indexed, Storage};
+use crate::bag::mcap::message_index::{ENTRY, HEAD};
 use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER, times};
 use crate::bag::mcap::record::{FRAME, Fields};
-use crate::bag::mcap::window::Window;
+use crate::bag::mcap::window::{Held, Window};
 use crate::bag::open::source::Source;
 use crate::time::{Time, TimeRange};
 
-/// What precedes the entries of a message index (the channel and the length of the entries), and the size of an entry.
-const HEAD: u64 = 6;
-const ENTRY: u64 = 16;
 /// How many bytes of entries are read at once.
 const BLOCK: u64 = 64 << 10;
 
@@ -49,24 +47,33 @@ pub(crate) struct SealedIndex {
 
 impl SealedChunk {
     /// Reads the header and the message indexes of a chunk. Also returns how far the file was read.
-    pub(crate) fn read(source: &Source, place: &ChunkRef) -> (Option<Self>, u64) {
-        let end = place.offset.saturating_add(place.length);
+    ///
+    /// The bytes that are read last are held: the header of the next chunk is mostly among them.
+    pub(crate) fn read(source: &Source, place: &ChunkRef, held: &mut Held) -> (Option<Self>, u64) {
         let mut behind = Behind {
-            window: Window::new(source),
-            at: end,
+            window: Window::with(source, std::mem::take(held)),
+            at: place.offset.saturating_add(place.length),
         };
-        let sealed = record_header(source, place).and_then(|header| behind.read(place, header));
+        let sealed = behind
+            .header(place)
+            .and_then(|header| behind.read(place, header));
+        *held = behind.window.into_held();
         (sealed, behind.at)
     }
 }
 
-/// The header of a chunk record, if it is as long as the index says, and its times and size are those of the index.
-pub(crate) fn record_header(source: &Source, place: &ChunkRef) -> Option<ChunkHeader> {
+/// How many bytes of a chunk record [`record_header`] needs.
+pub(crate) fn length_of_head(place: &ChunkRef) -> usize {
+    let longest = FRAME + LONGEST_CHUNK_HEADER;
+    usize::try_from(place.length).map_or(longest, |length| length.min(longest))
+}
+
+/// The header of a chunk record from its first bytes, if it is as long as the index says, and its times and size are
+/// those of the index.
+pub(crate) fn record_header(head: &[u8], place: &ChunkRef) -> Option<ChunkHeader> {
     if place.storage != Storage::Chunk {
         return None;
     }
-    let longest = (FRAME + LONGEST_CHUNK_HEADER) as u64;
-    let head = source.read(place.offset, longest.min(place.length)).ok()?;
     let (frame, body) = head.split_at_checked(FRAME)?;
     let (opcode, length) = frame.split_first()?;
     let length = Fields(length).u64().ok()?;
@@ -78,13 +85,18 @@ pub(crate) fn record_header(source: &Source, place: &ChunkRef) -> Option<ChunkHe
     (is_known && header.uncompressed_size == place.uncompressed).then_some(header)
 }
 
-/// What stands behind a chunk.
+/// Reads what stands behind a chunk.
 struct Behind<'a> {
     window: Window<'a>,
     at: u64,
 }
 
 impl Behind<'_> {
+    fn header(&mut self, place: &ChunkRef) -> Option<ChunkHeader> {
+        let head = self.window.get(place.offset, length_of_head(place)).ok()?;
+        record_header(head, place)
+    }
+
     fn read(&mut self, place: &ChunkRef, header: ChunkHeader) -> Option<SealedChunk> {
         let within = times(header.message_start_time, header.message_end_time)?;
         if place.times != Some(within) {

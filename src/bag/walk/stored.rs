@@ -12,7 +12,7 @@ use bytes::Bytes;
 use mcap::records::{Channel, ChunkHeader, op};
 
 use super::entries::{Entry, channel, scan};
-use super::sealed::{SealedChunk, record_header};
+use super::sealed::{SealedChunk, length_of_head, record_header};
 use super::selection::Selection;
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::decompress::budget::{CountedBytes, Meter};
@@ -21,6 +21,7 @@ use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::index::file::file_index::{OtherRecord, OtherRecords};
 use crate::bag::mcap::parse::{self, SchemaRecord};
 use crate::bag::mcap::record::{FRAME, Fields, Record, Records};
+use crate::bag::mcap::window::Held;
 use crate::bag::message::{Message, TopicId};
 use crate::bag::open::read_at::Cost;
 use crate::time::{Ros, Time, TimeRange};
@@ -37,8 +38,15 @@ pub(crate) struct Stored {
     contents: Arc<Contents>,
     decoder: Decoder,
     meter: Arc<Meter>,
-    /// How far each file was copied or read without opening a chunk.
-    read_to: Vec<u64>,
+    /// How far the message indexes of each file were read.
+    read: Vec<Read>,
+}
+
+/// How far the message indexes of a file were read, and the bytes that were read last.
+#[derive(Default)]
+struct Read {
+    to: u64,
+    held: Held,
 }
 
 /// A chunk, or a run of messages outside chunks.
@@ -79,7 +87,7 @@ pub(crate) enum OtherHead {
 impl Stored {
     pub(crate) fn new(contents: Arc<Contents>) -> Self {
         Self {
-            read_to: vec![0; contents.inputs.len()],
+            read: contents.inputs.iter().map(|_| Read::default()).collect(),
             contents,
             decoder: Decoder::default(),
             meter: Meter::unbounded(),
@@ -135,13 +143,13 @@ impl Stored {
     pub(crate) fn sealed(&mut self, chunk: StoredChunk) -> Option<SealedChunk> {
         let of_bag = self.contents.chunk(chunk.id);
         let input = self.contents.input(chunk.input);
-        let read_to = self.read_to.get_mut(chunk.input as usize)?;
+        let read = self.read.get_mut(chunk.input as usize)?;
         let place = &of_bag.place;
-        if input.has_wrong_index() || place.message_indexes.is_empty() || place.offset < *read_to {
+        if input.has_wrong_index() || place.message_indexes.is_empty() || place.offset < read.to {
             return None;
         }
-        let (sealed, end) = SealedChunk::read(&input.source, place);
-        *read_to = end;
+        let (sealed, end) = SealedChunk::read(&input.source, place, &mut read.held);
+        read.to = end;
         sealed
     }
 
@@ -166,8 +174,10 @@ impl Stored {
         messages.retain(|entry| range.contains(entry.time));
         messages.sort_unstable_by_key(|entry| entry.record);
         let place = &of_bag.place;
+        let head = source.read(place.offset, length_of_head(place) as u64);
+        let header = head.ok().and_then(|head| record_header(&head, place));
         let opened = OpenedChunk {
-            record: record_header(source, place).map(|header| {
+            record: header.map(|header| {
                 (
                     header,
                     place.offset..place.offset.saturating_add(place.length),

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::values::{CongestionArg, OnDisconnect, RosDistro, SharedMemoryArg, Wire};
 use crate::time::{Duration, parse_span};
+use crate::wire::BridgeNamespace;
 
 /// The network.
 #[derive(Args, Clone, Debug)]
@@ -23,10 +24,9 @@ pub struct WireArgs {
         long,
         value_name = "NAMESPACE",
         default_value = "/",
-        value_parser = parse_namespace,
         hide_short_help = true
     )]
-    pub bridge_namespace: String,
+    pub bridge_namespace: BridgeNamespace,
     /// ROS distribution of the subscribers; auto detects it
     #[arg(
         long,
@@ -87,25 +87,8 @@ impl WireArgs {
                 Some("--domain-id: with --wire ros2dds, the bridge has the domain")
             }
             Wire::Ros2Dds => None,
-            _ if self.bridge_namespace == "/" => None,
+            _ if self.bridge_namespace == BridgeNamespace::default() => None,
             _ => Some("--bridge-namespace needs --wire ros2dds"),
         }
-    }
-}
-
-/// `/`, or names of ROS each after a slash.
-fn parse_namespace(text: &str) -> Result<String, &'static str> {
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .chars()
-                .all(|it| it.is_ascii_alphanumeric() || it == '_')
-    };
-    match text.strip_prefix('/') {
-        Some("") => Ok(text.to_owned()),
-        Some(names) if names.split('/').all(is_name) => Ok(text.to_owned()),
-        _ => Err(
-            "a namespace begins with a slash and has letters, digits, `_`, and `/` between names",
-        ),
     }
 }

@@ -64,7 +64,8 @@ pub fn cut_plan(args: &CutArgs, bag: &Bag) -> Result<Cut, CutPlanError> {
         } else {
             LatchedState::Added
         },
-        chunks: if args.check {
+        // Whether something is missing is known only of what was read.
+        chunks: if args.check || args.strict {
             CopiedChunks::Checked
         } else {
             CopiedChunks::Unchecked
@@ -89,6 +90,7 @@ pub fn convert_plan(args: &ConvertArgs, bag: &Bag) -> Result<Cut, CutPlanError> 
     check_place(&args.out, &args.bags)?;
     Ok(Cut {
         payloads: Payloads::Ros1AsCdr,
+        chunks: CopiedChunks::Checked,
         form: form(&args.out, args.rosbag2),
         existing: existing(args.force),
         ..Cut::new(bag, range)
@@ -96,10 +98,10 @@ pub fn convert_plan(args: &ConvertArgs, bag: &Bag) -> Result<Cut, CutPlanError> 
 }
 
 fn form(out: &Path, is_rosbag2: bool) -> CutForm {
-    if is_rosbag2 || out.to_string_lossy().ends_with('/') {
+    if is_rosbag2 {
         CutForm::Rosbag2
     } else {
-        CutForm::File
+        CutForm::of(out)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::player::{
 use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Speed, Time, TimeRange, period_of};
 use awaited::awaited;
-use names::{shared_names, unreachable_names};
+use names::{shared_names, transcoded, unreachable_names};
 use range::range;
 use select::{Chosen, SelectError, choose, ids_of};
 
@@ -98,6 +98,8 @@ pub struct Plan {
     pub awaited: Vec<Chosen>,
     /// Of those that need several subscribers: how many.
     pub least_subscribers: BTreeMap<TopicId, u32>,
+    /// How many of the chosen topics were recorded as ROS 1 messages and are sent as ROS 2 messages.
+    pub transcoded: u64,
     /// Warnings to print before the start.
     pub warnings: Vec<String>,
 }
@@ -194,7 +196,7 @@ pub fn plan(
     if args.follow.follow.is_some() {
         options.clock.shift = -args.follow.follow_offset;
     }
-    let warnings = early_starts(&args.time, recording)
+    let warnings = starts_outside(&args.time, recording)
         .chain(zero_warning(&options))
         .chain(shared_names(args, &chosen, topics))
         .chain(unreachable_names(args, &chosen, topics))
@@ -202,6 +204,7 @@ pub fn plan(
         .collect();
     Ok(Plan {
         options,
+        transcoded: transcoded(args, &chosen, topics),
         chosen,
         left_out,
         awaited,
@@ -330,17 +333,24 @@ fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -
     idle.map(warning).collect()
 }
 
-/// Warnings of starts before the recording, which play all of it. Usually the time since its start was meant.
-fn early_starts(time: &TimeArgs, recording: TimeRange) -> impl Iterator<Item = String> {
+/// Warnings of starts before the recording, which play all of it: usually the time since its start was meant. And of
+/// one behind it, which plays its last messages.
+fn starts_outside(time: &TimeArgs, recording: TimeRange) -> impl Iterator<Item = String> {
+    let late = time.begin_at.map(|when| when.in_range(recording));
+    let late = late.filter(|start| *start > recording.stop());
+    let late = late.map(|start| {
+        format!("--begin-at: {start} s is after the recording, so it plays from its end")
+    });
     let starts = [("--start", time.start), ("--begin-at", time.begin_at)];
-    starts.into_iter().filter_map(move |(flag, start)| {
+    let early = starts.into_iter().filter_map(move |(flag, start)| {
         let start = start?.in_range(recording);
         (start < recording.start()).then(|| {
             format!(
                 "{flag}: {start} s is before the recording, so it plays from its start; hint: with a + the time counts from there"
             )
         })
-    })
+    });
+    early.chain(late)
 }
 
 /// A warning if the clock reaches zero (no time yet) or negative times, which ROS nodes refuse.
@@ -638,9 +648,9 @@ mod tests {
     }
 
     #[test]
-    fn a_start_before_the_recording_is_warned_of() {
+    fn a_start_outside_of_the_recording_is_warned_of() {
         let warnings = |line: &str| {
-            let range = TimeRange::between(Time::from_nanos(100_000_000_000), Time::MAX);
+            let range = TimeRange::between(Time::from_secs(100), Time::from_secs(200));
             let planned = plan(
                 &parse_args(line),
                 &QosOverrides::default(),
@@ -659,6 +669,8 @@ mod tests {
                 assert_eq!(warnings(&line), Vec::<String>::new(), "{line}");
             }
         }
+        let late = "--begin-at: 212.000000000 s is after the recording, so it plays from its end";
+        assert_eq!(warnings("--begin-at 212"), [late]);
     }
 
     #[test]

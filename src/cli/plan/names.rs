@@ -29,6 +29,13 @@ pub fn as_sent<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a, Topic>> 
     }
 }
 
+/// How many of the chosen topics are sent in another form than they were recorded in.
+pub(super) fn transcoded(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> u64 {
+    let recorded = chosen.iter().filter_map(|one| topics.get(one.id.index()));
+    let is_transcoded = |topic: &&Topic| matches!(as_sent(args, topic), Some(Cow::Owned(_)));
+    recorded.filter(is_transcoded).count() as u64
+}
+
 /// Warnings of names that topics of different types would share on the network.
 pub(super) fn shared_names(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     let mut by_name: HashMap<&str, Vec<&Topic>> = HashMap::new();

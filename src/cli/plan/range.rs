@@ -65,8 +65,13 @@ pub(super) fn part(
     if stop < start || stop < first {
         let start = at(start.max(first));
         return Err(format!(
-            "the end, {}, is before the start, {start}",
-            at(stop)
+            "the end, {}, is before the start, {start}{}",
+            at(stop),
+            if stop < first {
+                "; hint: with a + a time counts from the start of the recording"
+            } else {
+                ""
+            }
         ));
     }
     Ok(TimeRange::between(start.max(first), stop.min(last)))

@@ -187,10 +187,7 @@ impl Summary {
                 possibly_lost: missed.possibly_lost,
             }
         });
-        let mut damage = Findings::default();
-        for (first, count) in report.damage() {
-            damage.add_kind(&first, count);
-        }
+        let damage = Findings::of_kinds(report.damage());
         Self {
             recording: Recording {
                 files: bag.files().iter().map(|file| file.name.clone()).collect(),
@@ -341,9 +338,9 @@ impl fmt::Display for Summary {
             write!(f, "\n{followed}")?;
         }
         let gates = if self.followed.is_some() {
-            "at a gate (followed clock, subscribers, network)"
+            "for the followed clock, for subscribers, or for the network"
         } else {
-            "at a gate (delay, subscribers, network)"
+            "for --delay, for subscribers, or for the network"
         };
         for (span, why) in [
             (self.held_ms.starved, "waiting for the recording"),
@@ -375,11 +372,8 @@ impl fmt::Display for Summary {
             write!(f, "\nmessages not sent: {line}")?;
         }
         if self.damaged > 0 {
-            write!(
-                f,
-                "\n{} in the recording",
-                plural(self.damaged, "damaged place")
-            )?;
+            let places = plural(self.damaged, "damaged place");
+            write!(f, "\n{places} in the recording ({})", self.damage.kinds())?;
             if let Some(messages) = self.damaged_messages {
                 write!(f, ", up to {} lost", plural(messages, "message"))?;
             }

@@ -46,6 +46,7 @@ pub(crate) struct Copy<'a> {
     until: u64,
     pub(super) tell: Tell<'a>,
     shares: BTreeMap<TopicId, TopicShare>,
+    unread_chunks: u64,
 }
 
 /// What was copied.
@@ -53,6 +54,8 @@ pub(crate) struct Copied {
     pub(crate) file: CutFile,
     pub(crate) damage: Vec<Damage>,
     pub(crate) shares: BTreeMap<TopicId, TopicShare>,
+    /// How many chunks were copied as they are, and not read.
+    pub(crate) unread_chunks: u64,
 }
 
 /// Is told how far the copy has come, and may end it.
@@ -67,16 +70,17 @@ impl<'a> Copy<'a> {
         target: &'a Target,
         (file, tell): (CutFile, Tell<'a>),
     ) -> Self {
+        let stored = bag.stored();
         Self {
             cut,
-            stored: bag.stored(),
+            run: SealedRun::new(stored.piece()),
+            stored,
             definitions,
             translation,
             room: Vec::new(),
             target,
             file,
             damage: bag.damage().to_vec(),
-            run: SealedRun::default(),
             until: 0,
             progress: CutProgress {
                 done: 0,
@@ -85,6 +89,7 @@ impl<'a> Copy<'a> {
             },
             tell,
             shares: BTreeMap::new(),
+            unread_chunks: 0,
         }
     }
 
@@ -96,6 +101,7 @@ impl<'a> Copy<'a> {
             file: self.file,
             damage: self.damage,
             shares: self.shares,
+            unread_chunks: self.unread_chunks,
         }
     }
 
@@ -198,7 +204,7 @@ impl<'a> Copy<'a> {
     /// Copies the chunks that stay as they are, with their message indexes: together, or if not all of them can be
     /// read, each by itself.
     fn copy_run(&mut self) -> Result<(), Stop> {
-        let run = std::mem::take(&mut self.run);
+        let run = self.run.take();
         let Some((input, bytes)) = run.bytes() else {
             return Ok(());
         };
@@ -222,6 +228,7 @@ impl<'a> Copy<'a> {
     /// A sealed chunk has been copied to a place.
     fn copied(&mut self, input: u32, at: u64, sealed: &SealedChunk) {
         self.file.copied(at, sealed);
+        self.unread_chunks += u64::from(self.cut.chunks == CopiedChunks::Unchecked);
         for (topic, count) in self.shares_of(input, sealed).unwrap_or_default() {
             self.share(topic).messages += count;
         }

@@ -5,16 +5,35 @@ use std::ops::Range;
 
 use crate::bag::{SealedChunk, StoredChunk};
 
-/// A run of at least so many bytes is copied: 8 MiB.
-const LONG: u64 = 8 << 20;
+/// A run of at least so many pieces is copied. While the message indexes of the next one are read, the last pieces of
+/// this one are still being written; a longer run would let the writing thread wait.
+const LONG: u64 = 8;
 
 /// Chunks of one file without a gap between them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SealedRun {
     pub(crate) chunks: Vec<(StoredChunk, SealedChunk)>,
+    /// How many bytes are read at once.
+    piece: u64,
 }
 
 impl SealedRun {
+    /// An empty run, of a bag of which so many bytes are read at once.
+    pub(crate) fn new(piece: usize) -> Self {
+        Self {
+            chunks: Vec::new(),
+            piece: piece as u64,
+        }
+    }
+
+    /// The chunks, which are taken out.
+    pub(crate) fn take(&mut self) -> Self {
+        Self {
+            chunks: std::mem::take(&mut self.chunks),
+            piece: self.piece,
+        }
+    }
+
     /// Whether the chunk is the next one of the same file.
     pub(crate) fn is_continued_by(&self, chunk: StoredChunk, sealed: &SealedChunk) -> bool {
         self.chunks.last().is_none_or(|(last, before)| {
@@ -25,7 +44,7 @@ impl SealedRun {
     /// Whether it is long enough to be copied.
     pub(crate) fn is_long(&self) -> bool {
         self.bytes()
-            .is_some_and(|(_, bytes)| bytes.end - bytes.start >= LONG)
+            .is_some_and(|(_, bytes)| bytes.end - bytes.start >= LONG * self.piece)
     }
 
     /// Its file, and where it is in it; `None` if it is empty.

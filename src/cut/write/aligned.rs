@@ -5,7 +5,10 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
+
+use super::behind::WriteBehind;
 
 /// A file that is written from its start on.
 #[derive(Debug)]
@@ -15,8 +18,10 @@ pub(crate) struct Aligned {
     piece: Vec<u8>,
     /// Where the next byte goes.
     at: u64,
-    /// Up to where the file is written.
+    /// Up to where the file is written, or a piece is on its way.
     written: u64,
+    /// Writes the pieces; started with the first one that is full.
+    behind: Option<WriteBehind>,
 }
 
 impl Aligned {
@@ -27,6 +32,7 @@ impl Aligned {
             piece: vec![0; size.max(1)],
             at: 0,
             written: 0,
+            behind: None,
         }
     }
 
@@ -44,7 +50,7 @@ impl Aligned {
     ) -> io::Result<Result<usize, E>> {
         let from = self.index(self.at);
         if from == 0 {
-            self.flush()?;
+            self.pass_on()?;
         }
         let room = self.piece.get_mut(from..).unwrap_or_default();
         let length = usize::try_from(most).map_or(room.len(), |most| most.min(room.len()));
@@ -69,18 +75,38 @@ impl Aligned {
 
     /// Writes what is left, and ends the file here.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.flush()?;
+        if let Some(behind) = self.behind.take() {
+            behind.finish()?;
+        }
+        let left = self.unwritten()?;
+        let bytes = self.piece.get(left).unwrap_or_default();
+        self.file.write_all_at(bytes, self.written)?;
         // What was taken back may have been longer than all that follows it.
         self.file.set_len(self.at)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        let length = usize::try_from(self.at - self.written).map_err(io::Error::other)?;
-        let from = self.index(self.written);
-        let bytes = self.piece.get(from..from + length).unwrap_or_default();
-        self.file.write_all_at(bytes, self.written)?;
+    /// Has the present piece written, and begins another one.
+    fn pass_on(&mut self) -> io::Result<()> {
+        let left = self.unwritten()?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let behind = match &mut self.behind {
+            Some(behind) => behind,
+            None => self
+                .behind
+                .insert(WriteBehind::new(self.file.try_clone()?)?),
+        };
+        behind.write(&mut self.piece, left, self.written)?;
         self.written = self.at;
         Ok(())
+    }
+
+    /// Where the bytes that are not written yet are in the present piece.
+    fn unwritten(&self) -> io::Result<Range<usize>> {
+        let length = usize::try_from(self.at - self.written).map_err(io::Error::other)?;
+        let from = self.index(self.written);
+        Ok(from..from + length)
     }
 
     /// The place in its piece of a position.

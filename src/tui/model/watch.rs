@@ -94,6 +94,12 @@ impl Card {
         first.chain(value_fields(decoded)).collect()
     }
 
+    /// Whether it shows a message that cannot be read.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        let outcome = self.message.as_ref().map(|result| &result.outcome);
+        matches!(outcome, Some(MessageAt::Damaged(_)))
+    }
+
     /// Which of its fields is selected; the first one if the selected one is not in the message.
     pub(crate) fn selected_index(&self, fields: &[CardField]) -> Option<usize> {
         let at = fields

@@ -98,8 +98,11 @@ impl Model {
             Event::Marks(marks) => self.marks = marks,
             Event::Answers(answers) => self.is_silent = !answers,
             Event::Lane(lane) => self.take_lane(lane),
-            Event::Holes(found) => self.holes = Holes::new(found),
-            Event::Damaged(parts) => self.damaged.take(parts),
+            Event::Holes(found) => self.holes = Holes::new(found, self.damaged.all()),
+            Event::Damaged(parts) => {
+                self.damaged.take(parts);
+                self.holes.set_lost(self.damaged.all());
+            }
             Event::Periods(periods) => self.meters.recorded = periods,
             Event::Watched(values) => self.take_watched(values),
             Event::Pictures(found) => self.take_pictures(found),

@@ -120,23 +120,27 @@ fn topics_without_a_steady_rate_have_no_holes() {
 }
 
 #[test]
-fn nothing_is_said_without_a_message_index_of_every_chunk() {
-    let spec = |is_indexed: bool| {
+fn chunks_without_a_readable_message_index_are_opened() {
+    let spec = |is_indexed: bool, size: usize| {
         let notes = steady(0..20_000, 100, &[(5_000, 7_500)]).into_iter();
-        let notes = notes.map(|time| Note::new(0, time * MILLI, "x")).collect();
-        Spec::new(vec![notes])
+        let notes = notes.map(|time| Note::new(0, time * MILLI, vec![b'x'; size]));
+        Spec::new(notes.map(|note| vec![note]).collect())
             .compression(Some(Compression::Zstd))
             .options(|options| options.emit_message_indexes(is_indexed))
             .write()
     };
-    assert_eq!(bag(&spec(true)).holes().map(|holes| holes.len()), Some(1));
-    let unindexed = bag(&spec(false));
-    assert_eq!(unindexed.holes(), None);
-    assert_eq!(while_read(&unindexed), bag(&spec(true)).holes());
-    let mut damaged = spec(true);
+    let indexed = bag(&spec(true, 1)).holes();
+    assert_eq!(indexed.as_ref().map(Vec::len), Some(1));
+    let unindexed = bag(&spec(false, 1));
+    assert_eq!(unindexed.holes(), indexed);
+    assert_eq!(while_read(&unindexed), indexed);
+    let mut damaged = spec(true, 1);
     let index = place(&damaged, MESSAGE_INDEX, 0);
     damaged[index.at] = 0xff;
-    assert_eq!(bag(&damaged).holes(), None);
+    assert_eq!(bag(&damaged).holes(), indexed);
+    // More than 64 MiB are not read for this.
+    assert_eq!(bag(&spec(false, 400_000)).holes(), None);
+    assert_eq!(bag(&spec(true, 400_000)).holes(), indexed);
 }
 
 proptest! {

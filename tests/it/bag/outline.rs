@@ -67,10 +67,11 @@ fn an_outline_opens_no_chunk_and_reads_no_index_outside_its_range() {
     let first = place(&sound, MESSAGE_INDEX, 0);
     broken[first.at] = 0xff;
     let (sound, broken) = (bag(&sound), bag(&broken));
-    assert_eq!(last(&sound, 20, 99, 7), last(&broken, 20, 99, 7));
+    assert_eq!(last(&sound, 20, 99, 70), last(&broken, 20, 99, 70));
+    // Of the chunk whose index is broken only the number of messages is known.
     assert_ne!(
-        last(&sound, 0, 99, 7).topics,
-        last(&broken, 0, 99, 7).topics
+        last(&sound, 0, 99, 70).topics,
+        last(&broken, 0, 99, 70).topics
     );
 }
 

@@ -263,3 +263,39 @@ fn names_that_ros2_forbids_are_warned_of_and_sent() {
     let run = run.assert().code(0).stderr(contains(words));
     assert_eq!(json(&run.get_output().stdout)["messages_sent"], 1);
 }
+
+#[test]
+fn it_is_said_how_many_topics_are_sent_in_another_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("old.mcap");
+    let channels = [
+        ChannelSpec::ros1("/a", "std_msgs/String", "string data\n"),
+        ChannelSpec::ros1("/b", "std_msgs/String", "string data\n"),
+    ];
+    let text = string("hello");
+    fs::write(
+        &bag,
+        ros1_file(&channels, &[(0, 10, &text), (1, 20, &text)]),
+    )
+    .unwrap();
+    let said = |args: &[&str]| {
+        let mut run = play();
+        run.arg(&bag).args(["--no-tui", "--rate", "max"]).args(args);
+        let run = run.args(["--listen", &free_endpoint()]).output().unwrap();
+        let log = String::from_utf8(run.stderr).unwrap();
+        let lines = log
+            .lines()
+            .filter(|line| line.contains("of ROS 1 messages"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said(&[]),
+        ["2 topics of ROS 1 messages: sent as ROS 2 messages"]
+    );
+    let one = ["--topics", "/a"];
+    assert_eq!(
+        said(&one),
+        ["1 topic of ROS 1 messages: sent as ROS 2 messages"]
+    );
+    assert!(said(&["--wire", "zenoh"]).is_empty());
+}

@@ -76,8 +76,9 @@ fn a_part_is_written_and_described() {
         contains("wrote     part.mcap")
             .and(contains("on 2 topics"))
             .and(contains(
-                "latched   2 messages from before the start: /tf_static 2",
+                "latched   2 of them from before the start: /tf_static 2",
             ))
+            .and(contains("check").not())
             .and(contains("chunks    0 copied, 1 new")),
     );
     cut("part.mcap")
@@ -122,6 +123,17 @@ fn a_part_is_written_and_described() {
     assert_eq!(topics.len(), 8);
     let (_, messages) = digest(&dir.path().join("part.mcap"));
     assert_eq!(report["messages"], messages);
+    assert_eq!(report["unread_chunks"], report["copied_chunks"]);
+
+    let mut all = play();
+    all.arg("cut")
+        .arg(demo())
+        .arg("-o")
+        .arg(dir.path().join("all"));
+    let unread = "check     the contents of 23 chunks were not read: damage in them is not known; hint: --check\n";
+    all.assert().code(0).stdout(contains(unread));
+    let checked = all.args(["--force", "--check"]).assert().code(0);
+    checked.stdout(contains("23 copied").and(contains("check").not()));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use predicates::str::contains;
 
 use crate::bag::hostile::{base, put};
 use crate::cli::{demo, json, limited, play, play_process, signal};
-use crate::support::mcaps::{Files, Note, Spec, make_pipe, place};
+use crate::support::mcaps::{Files, Note, Spec, make_pipe, place, places};
 use crate::support::network::{free_endpoint, peer, subscribe, take};
 
 /// The summary of a run of the demo without a network.
@@ -709,9 +709,7 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
 
     let plain = play().args(["info", &cut]).assert().code(0);
     plain
-        .stdout(contains(
-            "no index that can be used, so it was read through",
-        ))
+        .stdout(contains("no index that can be used, so it was scanned"))
         .stderr(contains("the file ends in the middle of a record"));
     let checked = play().args(["info", "--check", &cut]).assert().code(3);
     checked.stdout(contains("damage found").and(contains("\ntruncated ")));
@@ -815,6 +813,108 @@ fn what_damage_makes_silent_is_shown_as_damage_only() {
     assert!(page.lines().any(is_shown), "{page}");
     // Without an end of the terminal nothing gives way.
     assert!(!page.contains("not shown in "));
+}
+
+/// `info` without reading the contents, and a run of everything; the recording is the demo with these bytes changed.
+fn info_and_summary(
+    change: impl FnOnce(&mut [u8]),
+) -> (serde_json::Value, serde_json::Value, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("changed.mcap");
+    let mut bytes = std::fs::read(demo()).unwrap();
+    change(&mut bytes);
+    std::fs::write(&path, bytes).unwrap();
+    let info = play()
+        .args(["info", "--format", "json"])
+        .arg(&path)
+        .output();
+    let info = info.unwrap();
+    let flat_out = ["--wire", "null", "--rate", "max", "--format", "json"];
+    let run = play().arg(&path).args(flat_out).output().unwrap();
+    let log = String::from_utf8([info.stderr, run.stderr].concat()).unwrap();
+    (json(&info.stdout), json(&run.stdout), log)
+}
+
+/// To a percent: what is lost changes medians a little.
+fn rates(info: &serde_json::Value) -> Vec<(Option<i32>, bool)> {
+    let topics = info["topics"].as_array().unwrap().iter();
+    let rate = |topic: &serde_json::Value| {
+        let hz = topic["hz"].as_f64();
+        #[expect(clippy::cast_possible_truncation, reason = "a rate")]
+        let logarithm = hz.map(|hz| (hz.ln() * 100.0).round() as i32);
+        (logarithm, topic["hz_is_mean"] == true)
+    };
+    topics.map(rate).collect()
+}
+
+/// As a bad sector of a disk leaves it.
+#[test]
+fn chunks_that_are_lost_with_their_message_indexes_are_damage_with_times_and_counts() {
+    let (sound, _, _) = info_and_summary(|_| ());
+    // The last one ends where the recording has a hole.
+    for (at, lost) in [(4, 1), (4, 2), (4, 3), (11, 1)] {
+        let (info, summary, log) = info_and_summary(|bytes| {
+            let (first, after) = (place(bytes, 0x06, at), place(bytes, 0x06, at + lost));
+            bytes[first.at..after.at].fill(0);
+        });
+        let sent = summary["messages_sent"].as_u64().unwrap();
+        assert!(sent < 12_247);
+        assert_eq!(summary["damaged"], lost, "{summary}");
+        assert_eq!(summary["damaged_messages"], 12_247 - sent, "{summary}");
+        let damaged = info["damaged"].as_array().unwrap();
+        let messages = damaged
+            .iter()
+            .map(|part| part["messages"].as_u64().unwrap());
+        assert_eq!((damaged.len(), messages.sum()), (lost, 12_247 - sent));
+        assert_eq!(info["damage"][0]["kind"], "framing", "{info}");
+        assert_eq!(info["damage"].as_array().unwrap().len(), 1);
+        assert_eq!(info["holes"], sound["holes"]);
+        assert_eq!(rates(&info), rates(&sound));
+        let imu = info["topics"].as_array().unwrap().iter();
+        let imu = imu.clone().find(|topic| topic["name"] == "/imu").unwrap();
+        assert!(imu["lost"].as_array().unwrap().contains(&true.into()));
+        // By info, and by the run when it comes there.
+        assert_eq!(
+            log.matches("no chunk where the index says").count(),
+            2,
+            "{log}"
+        );
+        assert!(!log.contains("opened and read"), "{log}");
+    }
+}
+
+#[test]
+fn a_range_without_messages_is_played_and_said() {
+    let run = |args: &[&str]| {
+        let mut run = play();
+        run.arg(demo()).args(["--wire", "null", "--rate", "max"]);
+        run.args(args).assert().code(0)
+    };
+    let range = ["--start", "+5s", "--end", "+5s"];
+    let said =
+        "no messages of the played topics from 1760000005.000412377 s to 1760000005.000412377 s";
+    run(&range).stderr(contains(said));
+    // What is asked for is the clock.
+    run(&[&range[..], &["--clock", "--exclude-regex", ".*"]].concat()).stderr(contains(said).not());
+    run(&["--end", "+1s"]).stderr(contains(said).not());
+}
+
+#[test]
+fn one_bad_message_index_changes_neither_holes_nor_rates() {
+    let (sound, _, _) = info_and_summary(|_| ());
+    let (info, summary, log) = info_and_summary(|bytes| {
+        let chunk = place(bytes, 0x06, 11).at;
+        let all = places(bytes);
+        let index = all.iter().find(|it| it.opcode == 0x07 && it.at > chunk);
+        let at = index.unwrap().at;
+        bytes[at..at + 9].fill(0);
+    });
+    assert_eq!(summary["messages_sent"], 12_247);
+    assert_eq!(info["damage"][0]["kind"], "index");
+    assert_eq!(info["damaged"], serde_json::json!([]));
+    assert_eq!(info["holes"], sound["holes"]);
+    assert_eq!(rates(&info), rates(&sound));
+    assert!(log.contains("the chunk was opened and read"), "{log}");
 }
 
 /// As rosbag2 writes it by default. A changed payload cannot be told from what was recorded.

@@ -137,7 +137,23 @@ fn a_directory_is_replaced_only_if_it_is_a_recording() {
         error.contains("marks.yaml in it is no part of a recording"),
         "{error}"
     );
+    fs::remove_file(out.join("marks.yaml")).unwrap();
+    fs::copy(folder.path("source.mcap"), out.join("other.mcap")).unwrap();
+    let error = write(&bag, &directory(&bag), &out).unwrap_err().to_string();
+    let why = "other.mcap in it is no part of a recording that its metadata.yaml describes";
+    assert!(error.contains(why), "{error}");
+    fs::remove_file(out.join("other.mcap")).unwrap();
     assert_eq!(Bag::open(&[&out]).unwrap().message_count(), Some(10));
+    // Recordings that only have their directory in common.
+    let many = folder.path("many");
+    fs::create_dir(&many).unwrap();
+    write(&bag, &directory(&bag), &many).unwrap();
+    fs::remove_file(many.join("metadata.yaml")).unwrap();
+    let error = write(&bag, &directory(&bag), &many)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("many_0.mcap in it is no part"), "{error}");
+    fs::remove_dir_all(&many).unwrap();
     fs::write(folder.path("file"), "x").unwrap();
     let error = write(&bag, &directory(&bag), &folder.path("file")).unwrap_err();
     assert!(matches!(error, CutError::NotReplaceable { .. }), "{error}");

@@ -63,7 +63,7 @@ fn header_and_summary_count_the_same_damage() {
     session.keys("q");
     let (code, frame) = session.wait_end();
     assert_eq!(code, 0);
-    let said = "1 damaged place in the recording, up to ";
+    let said = "1 damaged place in the recording (checksum 1), up to ";
     assert!(frame.has(said), "{frame}");
 }
 

@@ -467,7 +467,7 @@ fn messages_are_found_and_a_part_is_cut_out() {
     session.keys("x");
     session.wait_text(" write A-B to: demo_");
     session.keys(&format!("{}{}{ENTER}", "\x15", out.to_str().unwrap()));
-    session.wait_text("messages, ");
+    session.wait_text(" latched from before), ");
     let part = Bag::open(&[&out]).unwrap();
     let length = part.range().unwrap().duration().as_secs_f64();
     assert!((0.9..=1.0).contains(&length), "{length}");

@@ -96,6 +96,23 @@ fn under_the_mouse_the_name_of_the_file_gives_way_to_times_and_topics() {
 }
 
 #[test]
+fn tab_says_what_begins_at_the_playhead_if_there_is_no_other() {
+    for (key, side) in [("tab", "later"), ("shift+tab", "earlier")] {
+        let mut model = with_parts(1, vec![chunk()]);
+        set_state(&mut model, State::Paused, 34_000);
+        let said = |model: &Model| {
+            let answer = format!(
+                "no {side} hole or damage; at the playhead: damage +00:34.000 to +00:36.000: "
+            );
+            shown(model, 200).iter().any(|row| row.contains(&answer))
+        };
+        assert!(!said(&model));
+        press(&mut model, key);
+        assert!(said(&model), "{key}");
+    }
+}
+
+#[test]
 fn rows_of_topics_are_marked_while_the_playhead_is_in_their_damage() {
     let mut model = with_parts(3, damaged());
     let mut marked = |millis| {

@@ -1487,6 +1487,11 @@ fn marks_are_set_named_and_gone_to() {
     }
 }
 
+/// The answer at the last hole or damage of a side.
+fn no(side: &str, here: &str) -> String {
+    format!("no {side} hole or damage; at the playhead: {here}")
+}
+
 #[test]
 fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     let mut model = paused();
@@ -1517,12 +1522,12 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     for (keys, expected, says) in [
         // The first topic is silent only when nothing was recorded.
         ("tab", "seek 20.000", all),
-        ("tab", "", "no later hole or damage"),
+        ("tab", "", &no("later", all)),
         // The image has one of its own, too.
         ("down tab", "seek 40.000", camera),
-        ("tab", "", "no later hole or damage"),
+        ("tab", "", &no("later", camera)),
         ("shift+tab", "seek 20.000", all),
-        ("H", "", "no earlier hole or damage"),
+        ("H", "", &no("earlier", all)),
         ("h", "seek 40.000", camera),
     ] {
         assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
@@ -1561,32 +1566,44 @@ fn tab_goes_through_holes_and_damage_in_the_order_of_time() {
         ("tab", "seek 34.000", chunk),
         ("tab", "seek 50.000", bytes),
         ("tab", "seek 60.000", end),
-        ("tab", "", "no later hole or damage"),
+        ("tab", "", &no("later", end)),
         // The image has no message in the damaged chunk, and a hole of its own.
         ("down shift+tab", "seek 50.000", bytes),
         ("shift+tab", "seek 40.000", camera),
         ("shift+tab", "seek 20.000", hole),
-        ("shift+tab", "", "no earlier hole or damage"),
+        ("shift+tab", "", &no("earlier", hole)),
     ] {
         assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
         assert_eq!(last_log_line(&model), says, "{keys}");
     }
     // Of what begins at the same time, all is named.
     let mut both = damaged();
-    both[0].range = TimeRange::between(at(20_000), at(26_000));
+    both[1].range = TimeRange::between(at(34_000), at(34_100));
     model.handle(Event::Damaged(both), stamp(0));
     assert_eq!(effects_of(&mut model, "up 0 tab"), "seek 20.000");
+    assert_eq!(effects_of(&mut model, "tab"), "seek 34.000");
     press(&mut model, "e");
-    assert!(is_shown(&model, hole) && is_shown(&model, "damage +00:20.000 to +00:26.000"));
+    let between = "damage between +00:34.000 and +00:34.100";
+    let within = "damage +00:34.000 to +00:36.000: ";
+    assert!(is_shown(&model, within) && is_shown(&model, between));
+    press(&mut model, "e");
+    // What is silent because of damage is no hole, and what damage leaves of a hole begins behind it.
+    let mut first = damaged();
+    first[0].range = TimeRange::between(at(19_900), at(22_000));
+    model.handle(Event::Damaged(first), stamp(0));
+    assert_eq!(effects_of(&mut model, "0 tab"), "seek 19.900");
+    assert_eq!(effects_of(&mut model, "tab"), "seek 22.000");
+    assert_eq!(
+        last_log_line(&model),
+        "hole of all topics from +00:22.000, 4.000 s"
+    );
     // Damage is known before the holes are.
     let mut early = paused();
     early.handle(Event::Damaged(damaged()[..1].to_vec()), stamp(0));
     assert_eq!(effects_of(&mut early, "tab"), "seek 34.000");
     assert_eq!(effects_of(&mut early, "tab"), "");
-    assert_eq!(
-        last_log_line(&early),
-        "no later damage; still reading the index"
-    );
+    let says = "no later damage; still reading the index; at the playhead: damage +00:34.000";
+    assert!(last_log_line(&early).starts_with(says));
 }
 
 #[test]

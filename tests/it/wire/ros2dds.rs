@@ -81,7 +81,7 @@ fn volatile_topics_are_announced_and_latched_ones_are_not() {
 fn the_namespace_of_bridges_is_in_front_of_keys_and_tokens() {
     let (session, events, endpoint) = router(|options| {
         for_bridges(options);
-        options.bridge_namespace = "/bot1".to_owned();
+        options.bridge_namespace = "/bot1".parse().unwrap();
     });
     let topics = [played(0, "/a/chatter", None)];
     let (mut output, _) = session.advertise(&topics, None).unwrap();

@@ -32,7 +32,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
                 let why = Why {
                     offset: usable.data_end,
                     kind: DamageKind::Index,
-                    detail: format!("{detail}, so the file was read through"),
+                    detail: format!("{detail}, so the file was scanned"),
                 };
                 scanned(source, opening, Some(why))
             }

@@ -11,6 +11,7 @@ use mcap::records::{Channel, Header, Statistics};
 
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
+use crate::bag::mcap::message_index::{ENTRY, HEAD};
 use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::mcap::record::FRAME;
 use crate::bag::open::source::Source;
@@ -84,19 +85,31 @@ pub(crate) struct IndexLengths {
     pub(crate) messages: u64,
     /// The offsets of chunks whose declared length does not fit the number of channels in their chunk index.
     pub(crate) doubtful: BTreeSet<u64>,
+    /// The offset of each chunk that has message indexes, and their declared length.
+    pub(crate) declared: Vec<(u64, u64)>,
 }
 
 impl IndexLengths {
     /// Adds the declared `length` of the message indexes of the chunk at `offset`, whose chunk index lists this many
     /// channels.
     pub(crate) fn add(&mut self, offset: u64, channels: usize, length: u64) {
-        let frames = (channels as u64).saturating_mul(FRAME as u64 + 6);
-        match length.checked_sub(frames).filter(|rest| rest % 16 == 0) {
-            Some(rest) => self.messages = self.messages.saturating_add(rest / 16),
+        self.declared.push((offset, length));
+        let frames = (channels as u64).saturating_mul(FRAME as u64 + HEAD);
+        match length.checked_sub(frames).filter(|rest| rest % ENTRY == 0) {
+            Some(rest) => self.messages = self.messages.saturating_add(rest / ENTRY),
             None => {
                 self.doubtful.insert(offset);
             }
         }
+    }
+
+    /// The declared length of the message indexes of the chunk at `offset`; `declared` has to be sorted.
+    pub(crate) fn of(&self, offset: u64) -> Option<u64> {
+        let found = self
+            .declared
+            .binary_search_by_key(&offset, |it| it.0)
+            .ok()?;
+        self.declared.get(found).map(|it| it.1)
     }
 }
 

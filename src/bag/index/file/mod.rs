@@ -6,5 +6,6 @@ pub(crate) mod inspect;
 pub(crate) mod missing_definitions;
 pub(crate) mod scan;
 pub(crate) mod summary_section;
+mod unopened;
 pub(crate) mod verify_chunks;
 pub(crate) mod verify_summary;

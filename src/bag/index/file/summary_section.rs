@@ -65,12 +65,12 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
     if tail.get(29..) != Some(MAGIC) {
         return cut(
             source.len,
-            "the file does not end as a finished one, so it was read through",
+            "the file does not end as a finished one, so it was scanned",
         );
     }
     let footer = Records::new(&tail).next().and_then(Result::ok);
     let Some(footer) = footer.filter(|r| r.opcode == op::FOOTER && r.body.len() == 20) else {
-        return cut(tail_at, "there is no footer, so the file was read through");
+        return cut(tail_at, "there is no footer, so the file was scanned");
     };
     let Ok(footer) = parse::footer(footer.body) else {
         return cut(tail_at, "the footer is cut short");
@@ -80,15 +80,14 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
         return Ok(Summary::Absent);
     }
     if start < 8 || start > tail_at || tail_at - start > MAX_SUMMARY {
-        let detail =
-            format!("the footer puts the summary at {start}, so the file was read through");
+        let detail = format!("the footer puts the summary at {start}, so the file was scanned");
         return Ok(unusable(tail_at, detail));
     }
     // The checksum covers the footer up to the checksum itself.
     let to_checksum = FRAME + 16;
     let mut summary = source.read_to_open(start, tail_at - start + to_checksum as u64)?;
     if crc != 0 && crc32fast::hash(&summary) != crc {
-        let detail = "the summary fails its checksum, so the file was read through".to_owned();
+        let detail = "the summary fails its checksum, so the file was scanned".to_owned();
         return Ok(unusable(start, detail));
     }
     summary.truncate(summary.len() - to_checksum);
@@ -104,7 +103,7 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
             covered: reading.covered,
             data_end: start,
         })),
-        Err((at, detail)) => unusable(at, format!("{detail}, so the file was read through")),
+        Err((at, detail)) => unusable(at, format!("{detail}, so the file was scanned")),
     })
 }
 

@@ -13,12 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcap::records::Statistics;
 
 use super::file_index::{FileIndex, IndexOrigin};
-use super::inspect;
-use super::inspect::Counts;
+use super::inspect::{self, Counts};
+use super::unopened::Declared;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
-use crate::bag::mcap::message_index;
-use crate::bag::mcap::message_index::FollowingIndexes;
+use crate::bag::mcap::message_index::{self, FollowingIndexes};
 use crate::bag::mcap::parse::times;
 use crate::bag::mcap::window::Window;
 use crate::bag::open::options::Opening;
@@ -69,12 +68,16 @@ pub(crate) fn verify(source: &Source, index: &mut FileIndex, opening: &Opening<'
     verify.ask(index, step);
     verify.count(index);
     let wrong: Vec<usize> = verify.wrong.iter().map(|(place, _)| *place).collect();
+    let declared = Declared::of(index, &wrong);
     for place in &wrong {
         if let Some(chunk) = index.chunks.get_mut(*place) {
             chunk.times = None;
         }
     }
     inspect::these(source, index, opening, &wrong);
+    // These have damage of their own, which says more than that their index is wrong.
+    let unopened = declared.restore(index);
+    verify.wrong.retain(|(place, _)| !unopened.contains(place));
     for place in wrong {
         let chunk = index.chunks.get_mut(place);
         for indexed in chunk.into_iter().flat_map(|it| &mut it.message_indexes) {
@@ -189,26 +192,23 @@ impl Verify<'_> {
                 && (self.is_all_asked || is_at_hand(self.source, chunk));
             is_sampled || is_uncertain
         };
-        let (asked, rest): (Vec<usize>, Vec<usize>) = (0..index.chunks.len()).partition(|place| {
-            index
-                .chunks
-                .get(*place)
-                .is_some_and(|it| is_asked(*place, it))
-        });
-        for place in asked {
-            if let Some(chunk) = index.chunks.get_mut(place) {
-                self.compare(place, chunk);
-            }
-        }
+        let chunk = |place: usize| index.chunks.get(place);
+        let is_asked = |place: &usize| chunk(*place).is_some_and(|it| is_asked(*place, it));
+        let (asked, rest): (Vec<usize>, Vec<usize>) = (0..index.chunks.len()).partition(is_asked);
+        self.compare_all(index, &asked);
         if self.wrong.is_empty() {
             return;
         }
-        for place in rest {
-            if let Some(chunk) = index.chunks.get_mut(place) {
-                self.compare(place, chunk);
+        self.compare_all(index, &rest);
+        self.wrong.sort_by_key(|(place, _)| *place);
+    }
+
+    fn compare_all(&mut self, index: &mut FileIndex, places: &[usize]) {
+        for place in places {
+            if let Some(chunk) = index.chunks.get_mut(*place) {
+                self.compare(*place, chunk);
             }
         }
-        self.wrong.sort_by_key(|(place, _)| *place);
     }
 
     fn compare(&mut self, place: usize, chunk: &mut ChunkRef) {

@@ -27,7 +27,7 @@ pub struct CutArgs {
     /// Do not add the last messages of latched topics from before the start
     #[arg(long)]
     pub no_latched: bool,
-    /// Look into chunks that are copied as they are, and leave out damage inside of them
+    /// Read chunks that are copied as they are, and leave out damage inside of them
     #[arg(long)]
     pub check: bool,
     /// Write a rosbag2 directory: an MCAP file and a metadata.yaml
@@ -36,7 +36,7 @@ pub struct CutArgs {
     /// Replace OUT if it exists, but never a recording that is cut
     #[arg(long)]
     pub force: bool,
-    /// End with exit code 3 if part of a recording cannot be read; what can be read is written
+    /// End with exit code 3 if part of a recording cannot be read; implies --check, and what can be read is written
     #[arg(long)]
     pub strict: bool,
     /// Which topics.

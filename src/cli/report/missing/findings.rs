@@ -1,6 +1,6 @@
 //! [`Findings`]: the damage of recordings, each kind listed once per file with a count.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -41,6 +41,25 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Of each kind in each file the first place, and how many there are.
+    pub fn of_kinds(kinds: impl IntoIterator<Item = (Damage, u64)>) -> Self {
+        let mut findings = Self::default();
+        for (first, count) in kinds {
+            findings.add_kind(&first, count);
+        }
+        findings
+    }
+
+    /// How many there are of each kind, as in `checksum 2, framing 1`.
+    pub fn kinds(&self) -> String {
+        let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+        for finding in &self.list {
+            *kinds.entry(finding.kind).or_default() += finding.count;
+        }
+        let kinds = kinds.iter().map(|(kind, times)| format!("{kind} {times}"));
+        kinds.collect::<Vec<_>>().join(", ")
+    }
+
     /// Adds a damaged place, if it is new.
     pub fn add(&mut self, damage: &Damage) {
         if self.known.insert(damage.place()) {

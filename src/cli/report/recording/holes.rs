@@ -57,7 +57,7 @@ pub(crate) fn hole_lines(
         page.push_str(if is_checked {
             "holes     not looked for: there are too many long times between messages\n"
         } else {
-            "holes     not looked for: more than 2,000,000 messages, or an index that does not list all messages; hint: --check\n"
+            "holes     not looked for: too many messages, or too many that no index lists; hint: --check\n"
         });
         return;
     };

@@ -9,6 +9,7 @@ use super::damaged::DamagedParts;
 use super::holes::HoleInfo;
 use crate::bag::{
     Bag, FileSummary, Hole, IndexOrigin, Outline, RecordedRate, Topic, TopicId, TopicOutline,
+    holes_beside,
 };
 use crate::cli::report::missing::findings::Findings;
 use crate::marks::{Mark, Marks};
@@ -152,7 +153,7 @@ impl Info {
         };
         // What is silent because of damage is listed as damage.
         let shown = |holes: Vec<Hole>| {
-            let recorded = holes.into_iter().filter(|hole| !hole.is_because_of(&parts));
+            let recorded = holes_beside(&holes, &parts).into_iter();
             recorded.map(|hole| HoleInfo::new(bag, hole)).collect()
         };
         let holes = found.map(shown);
@@ -173,10 +174,15 @@ impl Info {
             holes,
             damaged,
             marks: Vec::new(),
-            damage: Findings::of(bag.damage()),
+            damage: Findings::of_kinds(bag.known_damage().kinds()),
             checked: check.is_some(),
             check,
         }
+    }
+
+    /// The damage that was found when the recording was opened.
+    pub const fn damage(&self) -> &Findings {
+        &self.damage
     }
 
     /// Whether no damage is known.

@@ -62,8 +62,11 @@ impl Info {
         }
         match &self.check {
             Some(check) => page.push_str(&check.page()),
-            None => page.push_str(
+            None if self.damage().list().is_empty() => page.push_str(
                 "check     contents were not read: damage in them is not known; hint: --check\n",
+            ),
+            None => page.push_str(
+                "check     contents were not read: more damage in them is not known; hint: --check\n",
             ),
         }
         transcode_lines(&mut page, &self.topics);
@@ -129,7 +132,7 @@ fn file_lines(page: &mut String, file: &FileInfo) {
     let index = if file.indexed {
         ""
     } else {
-        "; no index that can be used, so it was read through"
+        "; no index that can be used, so it was scanned"
     };
     if file.chunks == 0 {
         let _ = writeln!(page, "chunks    none{index}");

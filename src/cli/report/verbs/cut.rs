@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::bag::Topic;
 use crate::cli::report::missing::findings::Findings;
 use crate::cli::report::missing::left_out::LeftOutMessages;
-use crate::cli::report::units::{bytes, plural};
+use crate::cli::report::units::{bytes, count, plural};
 use crate::cut::{RefusedTopic, Written};
 use crate::time::{Duration, seconds_text};
 use crate::untrusted::FileName;
@@ -34,6 +34,8 @@ pub struct CutReport {
     /// Messages that cannot be transcoded: those of `refused`, and others.
     left_out: u64,
     copied_chunks: u64,
+    /// Those of them that were not read: damage in them is not known.
+    unread_chunks: u64,
     new_chunks: u64,
     attachments: u64,
     metadata: u64,
@@ -96,6 +98,7 @@ impl CutReport {
             topics,
             refused,
             copied_chunks: written.copied_chunks,
+            unread_chunks: written.unread_chunks,
             new_chunks: written.new_chunks,
             attachments: written.attachments,
             metadata: written.metadata,
@@ -133,15 +136,15 @@ impl CutReport {
             self.out,
             bytes(self.bytes),
             seconds_text(Duration::from_nanos(self.end_ns - self.start_ns)),
-            plural(self.messages, "message"),
+            plural(self.messages + self.latched, "message"),
             plural(used.count() as u64, "topic"),
         );
         // Writing into a string does not fail.
         if self.latched > 0 {
             let _ = writeln!(
                 page,
-                "latched   {} from before the start: {}",
-                plural(self.latched, "message"),
+                "latched   {} of them from before the start: {}",
+                count(self.latched),
                 self.named(|topic| topic.latched)
             );
         }
@@ -150,6 +153,13 @@ impl CutReport {
             "chunks    {} copied, {} new",
             self.copied_chunks, self.new_chunks
         );
+        if self.unread_chunks > 0 {
+            let chunks = plural(self.unread_chunks, "chunk");
+            let _ = writeln!(
+                page,
+                "check     the contents of {chunks} were not read: damage in them is not known; hint: --check"
+            );
+        }
         let left_out = self.left_out_lines();
         if !left_out.is_empty() {
             let messages = plural(self.left_out, "message");

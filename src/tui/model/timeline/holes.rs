@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::bag::{Hole, Silent, TopicId};
+use crate::bag::{DamagedPart, Hole, Silent, TopicId, holes_beside};
 use crate::time::TimeRange;
 
 /// The holes of the recording.
@@ -20,17 +20,21 @@ pub(crate) enum Holes {
 /// Holes. Those of one topic, and those of the recording, do not overlap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct KnownHoles {
-    /// In the order of their starts.
+    /// As they were found, with what is silent because of damage.
+    found: Vec<Hole>,
+    /// Without that, in the order of their starts.
     pub(crate) all: Vec<Hole>,
     of_recording: Vec<TimeRange>,
     of_topics: HashMap<TopicId, Vec<TimeRange>>,
 }
 
 impl Holes {
-    pub(crate) fn new(found: Option<Vec<Hole>>) -> Self {
-        let Some(all) = found else {
+    /// What was found of a recording that has lost these parts.
+    pub(crate) fn new(found: Option<Vec<Hole>>, parts: &[DamagedPart]) -> Self {
+        let Some(found) = found else {
             return Self::NotLookedFor;
         };
+        let all = holes_beside(&found, parts);
         let mut of_recording = Vec::new();
         let mut of_topics: HashMap<TopicId, Vec<TimeRange>> = HashMap::new();
         for hole in &all {
@@ -40,10 +44,18 @@ impl Holes {
             }
         }
         Self::Known(KnownHoles {
+            found,
             all,
             of_recording,
             of_topics,
         })
+    }
+
+    /// The parts that are known to be lost are these now.
+    pub(crate) fn set_lost(&mut self, parts: &[DamagedPart]) {
+        if let Self::Known(known) = self {
+            *self = Self::new(Some(std::mem::take(&mut known.found)), parts);
+        }
     }
 
     /// The holes that touch `shown` in which a topic has no messages, those of the recording first.

@@ -76,7 +76,7 @@ impl Model {
 
     pub(in crate::tui::update) fn take_alerts(&mut self, found: FoundMessages, stamp: Timestamp) {
         if found.problem.is_some() {
-            let text = "not all warnings and errors of nodes were found".to_owned();
+            let text = "warnings and errors of nodes: not all were found".to_owned();
             self.log_info(text + &problem(&found), stamp);
         }
         self.alerts = found;

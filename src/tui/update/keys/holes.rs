@@ -45,8 +45,11 @@ impl Model {
             starts.filter(|start| *start > here).min()
         };
         let Some(start) = found else {
-            let text = self.why_no_gap(by, gaps.is_empty());
-            return self.log_info(text, stamp);
+            let why = self.why_no_gap(by, gaps.is_empty());
+            let at_hand = gaps.iter().filter(|gap| gap.start() == self.playhead());
+            let texts =
+                at_hand.map(|gap| format!("; at the playhead: {}", self.gap_in_words(*gap)));
+            return self.log_info(why + &texts.collect::<String>(), stamp);
         };
         let there = gaps.iter().filter(|gap| gap.start() == start);
         let texts: Vec<String> = there.map(|gap| self.gap_in_words(*gap)).collect();

@@ -101,7 +101,12 @@ impl Model {
             return self.log_info("to watch a field, show its topic and select it", stamp);
         };
         let Some(field) = card.selected_field() else {
-            return self.log_info("this message has no field that can be watched", stamp);
+            let why = if card.is_unreadable() {
+                "this message cannot be read, so none of its fields can be watched"
+            } else {
+                "this message has no field that can be watched"
+            };
+            return self.log_info(why, stamp);
         };
         let pin = Pin {
             topic: card.topic,

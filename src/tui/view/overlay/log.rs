@@ -21,12 +21,21 @@ const INDENT: usize = 10;
 /// of the table above it.
 pub(in crate::tui::view) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     let place = layout.log;
-    let newest: Vec<&LogEntry> = model.log.newest().take(place.height.into()).collect();
+    let all = free_rows(model, layout) + usize::from(place.height);
+    // The newest line may take the rows of older ones, if there are no free ones.
+    let first = model
+        .log
+        .newest()
+        .next()
+        .map_or(1, |entry| in_rows(model, entry, place).len());
+    let others = all.saturating_sub(first);
+    let count = usize::from(place.height).min(1 + others);
+    let newest: Vec<&LogEntry> = model.log.newest().take(count).collect();
     let lines: Vec<Vec<Line<'_>>> = newest
         .iter()
-        .map(|entry| wrapped(&shown(model, entry), INDENT, place.width.into()))
+        .map(|entry| in_rows(model, entry, place))
         .collect();
-    let free = free_rows(model, layout) + usize::from(place.height) - newest.len();
+    let free = all - newest.len();
     let mut bottom = place.bottom();
     for (entry, rows) in newest.iter().zip(rooms(&newest, &lines, free)) {
         let rows = u16::try_from(rows).unwrap_or(u16::MAX);
@@ -44,9 +53,7 @@ pub(in crate::tui::view) fn draw(model: &Model, layout: &Layout, out: &mut Buffe
 /// How many rows the newest line takes: at most those of the log.
 pub(in crate::tui::view) fn newest_rows(model: &Model, log: Rect) -> u16 {
     let newest = model.log.newest().next();
-    let rows = newest.map_or(1, |entry| {
-        wrapped(&shown(model, entry), INDENT, log.width.into()).len()
-    });
+    let rows = newest.map_or(1, |entry| in_rows(model, entry, log).len());
     u16::try_from(rows).unwrap_or(u16::MAX).min(log.height)
 }
 
@@ -69,11 +76,11 @@ fn draw_entry(model: &Model, entry: &LogEntry, place: Rect, out: &mut Buffer) {
     if place.is_empty() {
         return;
     }
-    let line = shown(model, entry);
     if place.height == 1 {
+        let line = shown(model, entry);
         return words::draw_line(model, &line, (place.x, place.y), place.width, out);
     }
-    let parts = wrapped(&line, INDENT, place.width.into());
+    let parts = in_rows(model, entry, place);
     for (row, part) in place.rows().zip(&parts) {
         out.set_line(row.x, row.y, part, row.width);
     }
@@ -85,11 +92,18 @@ fn draw_entry(model: &Model, entry: &LogEntry, place: Rect, out: &mut Buffer) {
     }
 }
 
-/// How many rows each line gets: one, and those that are free the worst lines first, and the newest of these.
+/// A line of the log in the rows that it takes in a place.
+fn in_rows<'a>(model: &Model, entry: &'a LogEntry, place: Rect) -> Vec<Line<'a>> {
+    wrapped(&shown(model, entry), INDENT, place.width.into())
+}
+
+/// How many rows each line gets: one, and those that are free first the newest line, then the worst lines, and the
+/// newest of these.
 fn rooms(entries: &[&LogEntry], lines: &[Vec<Line<'_>>], mut free: usize) -> Vec<usize> {
     let mut rooms = vec![1; lines.len()];
     let mut order: Vec<usize> = (0..lines.len()).collect();
-    order.sort_by_key(|at| Reverse(entries.get(*at).map(|entry| entry.line.severity)));
+    let severity = |at: usize| entries.get(at).map(|entry| entry.line.severity);
+    order.sort_by_key(|at| (*at > 0, Reverse(severity(*at))));
     for at in order {
         let wanted = lines.get(at).map_or(0, Vec::len);
         let more = wanted.saturating_sub(1).min(free);

@@ -1,17 +1,22 @@
-//! The cost of the transport bar: drawing, a paused screen, the start, and its effect on the lateness of messages.
+//! The cost of the transport bar: drawing, a paused screen, the start, its effect on the lateness of messages, and how
+//! many frames a second it draws while the playhead is dragged.
 //!
 //! `cargo bench --bench screen [-- SECONDS]`. Runs the program in a pseudo-terminal, in turns with and without
-//! the bar, on the demo and on a recording of 1,000 messages a second.
+//! the bar, on the demo, on a recording of 1,000 messages a second, and on one of a camera with 5 GB, which it writes to
+//! `$BAGPLAY_BENCH_DIR` or a temporary directory.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
+mod dragging;
+#[path = "../recording/mod.rs"]
 mod recording;
+#[path = "../report/mod.rs"]
 mod report;
+mod tape;
 
-use std::io::{Read, Write};
+use std::io::Write as _;
 use std::net::TcpListener;
-use std::num::NonZero;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -26,18 +31,21 @@ use bagplay::tui::{
 use bagplay::wire::{Session, WireOptions};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use report::{Figure, Report};
+use tape::Tape;
 use zenoh::Wait;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
-const PLAY: &str = env!("CARGO_BIN_EXE_play");
 const TURNS: usize = 5;
-const ROWS: NonZero<u16> = NonZero::new(50).expect("not zero");
-const COLUMNS: NonZero<u16> = NonZero::new(200).expect("not zero");
+/// Watched fields of the recording of a camera.
+const WATCHED: &str = r#"[{"topic":"/camera","type":"sensor_msgs/msg/CompressedImage","field":"picture"},
+        {"topic":"/a","type":"std_msgs/msg/Float64","field":{"value":"data"}},
+        {"topic":"/b","type":"std_msgs/msg/Float64","field":{"value":"data"}}]"#;
+/// What the screen has then: a lane, a picture and two plots.
+const SHOWN: &[&str] = &["▅▅▅", "▀▀", "/a data", "/b data"];
 
 fn main() -> Result<()> {
     let seconds: u64 = std::env::args()
@@ -50,6 +58,7 @@ fn main() -> Result<()> {
     playing_with_pictures(seconds, &mut report)?;
     start(&mut report)?;
     lateness(seconds, &mut report)?;
+    dragging::dragging(seconds, &mut report)?;
     Ok(report.write()?)
 }
 
@@ -177,102 +186,6 @@ fn model(size: Size) -> Result<Model> {
     Ok(model)
 }
 
-/// A program in a pseudo-terminal, and its output so far.
-struct Tape {
-    child: Box<dyn portable_pty::Child + Send + Sync>,
-    keys: Box<dyn Write + Send>,
-    output: mpsc::Receiver<Vec<u8>>,
-    seen: vt100::Parser,
-    all: String,
-    _home: tempfile::TempDir,
-    _master: Box<dyn portable_pty::MasterPty + Send>,
-}
-
-impl Tape {
-    fn play(args: &[&str]) -> Result<Self> {
-        Self::play_with(args, "[]")
-    }
-
-    /// The same with these watched fields.
-    fn play_with(args: &[&str], watched: &str) -> Result<Self> {
-        let size = PtySize {
-            rows: ROWS.get(),
-            cols: COLUMNS.get(),
-            ..PtySize::default()
-        };
-        let pair = native_pty_system().openpty(size)?;
-        let mut command = CommandBuilder::new(PLAY);
-        command.args(args);
-        command.env("TERM", "xterm-256color");
-        command.env_remove("CI");
-        // This terminal answers no questions.
-        let home = tempfile::tempdir()?;
-        std::fs::create_dir(home.path().join("bagplay"))?;
-        std::fs::write(
-            home.path().join("bagplay/config.toml"),
-            "[tui]\ntheme = \"dark\"",
-        )?;
-        std::fs::write(home.path().join("bagplay/watched.json"), watched)?;
-        command.env("COLORTERM", "truecolor");
-        command.env("XDG_CONFIG_HOME", home.path());
-        command.env("XDG_STATE_HOME", home.path());
-        let child = pair.slave.spawn_command(command)?;
-        let mut reader = pair.master.try_clone_reader()?;
-        let (send, output) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(count @ 1..) = reader.read(&mut buffer) {
-                if send.send(buffer[..count].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Self {
-            child,
-            keys: pair.master.take_writer()?,
-            output,
-            seen: vt100::Parser::new(ROWS, COLUMNS, 0),
-            all: String::new(),
-            _home: home,
-            _master: pair.master,
-        })
-    }
-
-    /// Waits until the screen shows a text.
-    fn wait_for(&mut self, text: &str) -> Result<()> {
-        while !self.seen.screen().contents().contains(text) {
-            let more = self.output.recv_timeout(Duration::from_secs(60));
-            let more =
-                more.with_context(|| format!("no {text}: {}", self.seen.screen().contents()))?;
-            self.seen.process(&more);
-        }
-        Ok(())
-    }
-
-    /// Waits for the end; returns the output since.
-    fn finish(mut self) -> Result<String> {
-        while let Ok(more) = self.output.recv_timeout(Duration::from_secs(60)) {
-            self.all.push_str(&String::from_utf8_lossy(&more));
-        }
-        self.child.wait()?;
-        Ok(self.all)
-    }
-
-    /// The seconds of processor time that it has used.
-    fn cpu(&self) -> Result<f64> {
-        let id = self.child.process_id().context("it runs")?;
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
-        let fields: Vec<&str> = stat
-            .rsplit(')')
-            .next()
-            .context("stat")?
-            .split_whitespace()
-            .collect();
-        let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
-        Ok(ticks / 100.0)
-    }
-}
-
 fn paused(seconds: u64, report: &mut Report) -> Result<()> {
     for (name, args) in [
         ("with the bar", &["--start-paused"][..]),
@@ -312,18 +225,10 @@ fn playing_with_pictures(seconds: u64, report: &mut Report) -> Result<()> {
     let path = dir.path().join("camera.mcap");
     recording::write_camera(&path, 2 * seconds + 10, &images()?)?;
     let bag = path.to_string_lossy().into_owned();
-    let saved = r#"[{"topic":"/camera","type":"sensor_msgs/msg/CompressedImage","field":"picture"},
-        {"topic":"/a","type":"std_msgs/msg/Float64","field":{"value":"data"}},
-        {"topic":"/b","type":"std_msgs/msg/Float64","field":{"value":"data"}}]"#;
     let mut shares = [0.0; 2];
     for (share, bar) in shares.iter_mut().zip(["--tui", "--no-tui"]) {
-        let mut tape = Tape::play_with(&[&bag, "--wire", "null", "--clock", bar], saved)?;
-        let shown: &[&str] = if bar == "--tui" {
-            // A lane, a picture, two plots.
-            &["▅▅▅", "▀▀", "/a data", "/b data"]
-        } else {
-            &["playing"]
-        };
+        let mut tape = Tape::play_with(&[&bag, "--wire", "null", "--clock", bar], WATCHED)?;
+        let shown: &[&str] = if bar == "--tui" { SHOWN } else { &["playing"] };
         for text in shown {
             tape.wait_for(text)?;
         }
