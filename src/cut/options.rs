@@ -98,7 +98,23 @@ pub enum Existing {
     /// It is kept, and nothing is written.
     #[default]
     Kept,
-    /// It is replaced when the cut is whole. A directory is replaced only if it has nothing but MCAP files and a
-    /// `metadata.yaml`.
+    /// It is replaced when the cut is whole. A directory is replaced only if it is empty, or has only a
+    /// `metadata.yaml` and files that this lists.
     Replaced,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_at_the_end_means_a_directory() {
+        for (out, form) in [
+            ("part.mcap", CutForm::File),
+            ("a/part", CutForm::File),
+            ("part/", CutForm::Rosbag2),
+        ] {
+            assert_eq!(CutForm::of(Path::new(out)), form, "{out}");
+        }
+    }
 }

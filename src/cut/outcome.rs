@@ -47,8 +47,8 @@ pub struct Written {
     pub forms: Vec<Topic>,
     /// How many chunks were copied as they are.
     pub copied_chunks: u64,
-    /// How many of these were not read: damage in them is not known.
-    pub unread_chunks: u64,
+    /// How many of these were not checked: they may have damage.
+    pub unchecked_chunks: u64,
     /// How many new chunks were written.
     pub new_chunks: u64,
     /// How many attachments it has.

@@ -55,16 +55,16 @@ impl Cut {
             file,
             damage,
             shares,
-            unread_chunks,
+            unchecked_chunks,
         } = copy.finish();
         let finished = file.finish(schemas, channels).map_err(failed)?;
         let content = (shares, &translation, damage);
-        let written = self.written(bag, out, (&finished, unread_chunks), content)?;
+        let written = self.written(bag, out, (&finished, unchecked_chunks), content)?;
         if self.form == CutForm::Rosbag2 {
             let text = metadata(&written, target.file_name());
             target.put_metadata(&text).map_err(failed)?;
         }
-        target.commit()?;
+        target.commit(bag.files())?;
         Ok(CutOutcome::Written(written))
     }
 
@@ -72,7 +72,7 @@ impl Cut {
         &self,
         bag: &Bag,
         out: &Path,
-        (finished, unread_chunks): (&Finished, u64),
+        (finished, unchecked_chunks): (&Finished, u64),
         (shares, translation, damage): (BTreeMap<TopicId, TopicShare>, &Translation, Vec<Damage>),
     ) -> Result<Written, CutError> {
         let messages: u64 = shares.values().map(|share| share.messages).sum();
@@ -110,7 +110,7 @@ impl Cut {
             refused,
             forms: topics_of(bag, translation),
             copied_chunks: finished.copied_chunks,
-            unread_chunks,
+            unchecked_chunks,
             new_chunks: finished.new_chunks,
             attachments: finished.attachments,
             metadata: finished.metadata,

@@ -1,7 +1,7 @@
 //! [`Target`]: where a cut is written. It is made under a temporary name beside its place and renamed when it is whole.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, DirEntry, File, Metadata, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,9 @@ impl Target {
             source,
         };
         let place = check(named, form, existing, inputs)?;
+        // A directory that appears while the cut is written was not checked.
+        let is_new = form == CutForm::Rosbag2 && fs::symlink_metadata(&place).is_err();
+        let existing = if is_new { Existing::Kept } else { existing };
         let folder = match place.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -111,14 +114,19 @@ impl Target {
         }
     }
 
-    /// Gives the cut its name.
-    pub(crate) fn commit(self) -> Result<(), CutError> {
+    /// Gives the cut its name. What it replaces is checked once more: it may have changed while the cut was written.
+    pub(crate) fn commit(self, inputs: &[FileSummary]) -> Result<(), CutError> {
         let Self {
             named,
             place,
             existing,
             made,
         } = self;
+        if let (Made::Directory(..), Existing::Replaced) = (&made, existing)
+            && let Ok(found) = fs::metadata(&place)
+        {
+            check_replaceable((&named, &place), CutForm::Rosbag2, &found, inputs)?;
+        }
         let moved = match (made, existing) {
             (Made::File(file), Existing::Kept) => file
                 .persist_noclobber(&place)
@@ -208,29 +216,31 @@ fn check_replaceable(
     };
     match form {
         CutForm::File if found.is_dir() => refused("it is a directory".to_owned()),
-        CutForm::File if !found.is_file() => refused("it is not a file".to_owned()),
+        CutForm::File if !found.is_file() => refused("it is no file".to_owned()),
         CutForm::File => Ok(()),
         CutForm::Rosbag2 if !found.is_dir() => refused("it is no directory".to_owned()),
         CutForm::Rosbag2 => {
-            let listed = fs::read_dir(place).map_err(|source| CutError::Write {
+            let failed = |source| CutError::Write {
                 path: named.to_owned(),
                 source,
-            })?;
-            let mut entries: Vec<_> = listed.flatten().map(|entry| entry.path()).collect();
+            };
+            let listed = fs::read_dir(place).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+            let mut entries: Vec<PathBuf> =
+                listed.map_err(failed)?.iter().map(DirEntry::path).collect();
             entries.sort_unstable();
-            let described = files_described_in(place);
+            let described = files_described_in(place).map_err(failed)?;
             for path in entries {
                 if let Some(error) = input_at(&path, inputs) {
                     return Err(error);
                 }
                 let name = path.file_name().unwrap_or_default();
                 let is_file = fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
-                let is_described = described.iter().any(|it| it.as_str() == name);
-                if !is_file || !(is_described || name == METADATA) {
+                let is_described = described.as_ref().is_some_and(|described| {
+                    name == METADATA || described.iter().any(|it| it.as_str() == name)
+                });
+                if !is_file || !is_described {
                     let name = Foreign::path(Path::new(name));
-                    return refused(format!(
-                        "{name} in it is no part of a recording that its {METADATA} describes"
-                    ));
+                    return refused(format!("it has {name}, which no {METADATA} in it lists"));
                 }
             }
             Ok(())
@@ -238,11 +248,14 @@ fn check_replaceable(
     }
 }
 
-/// The names of the files that make up the recording in a directory, as its description says; none without one.
-fn files_described_in(dir: &Path) -> Vec<String> {
-    let text = open_file(&dir.join(METADATA)).and_then(read_start);
-    let described = text.ok().and_then(|text| Description::parse(&text).ok());
-    described.map_or_else(Vec::new, |it| it.files)
+/// The names of the files that make up the recording in a directory, as its description says; `None` if it has no
+/// description of a recording.
+fn files_described_in(dir: &Path) -> io::Result<Option<Vec<String>>> {
+    match open_file(&dir.join(METADATA)).and_then(read_start) {
+        Ok(text) => Ok(Description::parse(&text).ok().map(|it| it.files)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Renames a file over another one, whose permissions it gets.
@@ -264,9 +277,10 @@ fn replace_directory(dir: TempDir, place: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
-        // The temporary directory is then the earlier one, which is removed.
         if renameat_with(CWD, dir.path(), CWD, place, RenameFlags::EXCHANGE).is_ok() {
-            return dir.close();
+            // The temporary directory is now the earlier one. If it cannot be removed, the cut is there all the same.
+            let _ = dir.close();
+            return Ok(());
         }
     }
     let folder = dir.path().parent().unwrap_or_else(|| Path::new("."));
@@ -274,8 +288,14 @@ fn replace_directory(dir: TempDir, place: &Path) -> io::Result<()> {
     let moved = earlier.path().join("earlier");
     fs::rename(place, &moved)?;
     if let Err(error) = fs::rename(dir.path(), place) {
-        fs::rename(&moved, place)?;
-        return Err(error);
+        if fs::rename(&moved, place).is_ok() {
+            return Err(error);
+        }
+        let kept = earlier.keep().join("earlier");
+        let kept = Foreign::path(&kept).to_string();
+        return Err(io::Error::other(format!(
+            "{error}; what was there is now {kept}"
+        )));
     }
     let _ = dir.keep();
     Ok(())

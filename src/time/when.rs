@@ -37,7 +37,7 @@ impl Unreadable {
 const WITHIN: &str = "a time between the years 1678 and 2261, as ROS has it";
 const A_TIME: &str = "a time: write nanoseconds, seconds, RFC 3339 (2026-01-31T12:00:00Z; without Z local time), \
                       +10s from the start, -5s from the end, or 50%";
-const A_PART: &str = "a part of the recording from 0% to 100%";
+const A_POSITION: &str = "a position from 0% to 100%";
 const A_SPAN: &str = "a span of time: write seconds (1.5), or with a unit (500ms, 2m, 1h30m)";
 
 /// A time in a recording, absolute or relative to it.
@@ -85,7 +85,7 @@ impl FromStr for When {
             return if (0.0..=100.0).contains(&percent) {
                 Ok(Self::Fraction(percent / 100.0))
             } else {
-                Err(Unreadable::new(text, A_PART))
+                Err(Unreadable::new(text, A_POSITION))
             };
         }
         if let Ok(whole) = text.parse::<i64>() {
@@ -186,6 +186,19 @@ impl FromStr for WhenRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentage_is_within_the_recording() {
+        for text in ["200%", "-1%", "100.1%"] {
+            let refused = text.parse::<When>().unwrap_err().to_string();
+            let is_span = text.starts_with('-');
+            assert_eq!(
+                refused.contains("a position from 0% to 100%"),
+                !is_span,
+                "{refused}"
+            );
+        }
+    }
 
     #[test]
     fn times_come_in_all_the_usual_forms() {

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use crate::player::{Command, Outcome, PendingAnswer, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
 
-/// The shortest interval between frames, and between seeks.
-pub(super) const FRAME: Duration = Duration::from_millis(33);
+/// The shortest interval between frames, and between seeks: 30 a second, also if each is a millisecond late.
+pub(super) const FRAME: Duration = Duration::from_millis(32);
 
 /// How many answers are waited for.
 const MAX_PENDING: usize = 256;

@@ -27,6 +27,8 @@ use crate::tui::terminal::writer;
 
 /// How long after the last event the screen is drawn once more, with the final read-ahead and rates.
 const SETTLE_DELAY: Duration = Duration::from_millis(250);
+/// The interval between frames while nothing but the playhead moves.
+const MOVING: Duration = Duration::from_millis(40);
 
 /// What the screen asks the main loop to do.
 #[derive(Clone, PartialEq, Debug)]
@@ -174,14 +176,17 @@ impl Screen {
     /// When [`Screen::draw`] is to be called; `None` if nothing changes without an event.
     pub fn next_frame(&self) -> Option<Time<Steady>> {
         let frame = self.drawn_at.saturating_add(FRAME);
-        let is_wanted = self.is_stale || self.model.is_moving() || self.outbox.has_unsent();
+        let is_wanted = self.is_stale || self.outbox.has_unsent();
         // Nothing reports that an answer has come, so this is polled.
         let is_wanted = is_wanted || self.outbox.is_waiting();
         // Nor that the writer has finished a frame.
         if is_wanted || writer::is_busy() {
             return Some(frame);
         }
-        self.settle_at.map(|at| at.max(frame))
+        let settled = self.settle_at.map(|at| at.max(frame));
+        let moved = self.drawn_at.saturating_add(MOVING);
+        let moved = self.model.is_moving().then_some(moved);
+        moved.into_iter().chain(settled).min()
     }
 
     /// Draws, if a frame is due.

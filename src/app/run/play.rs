@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
+use bagplay::bag::{Bag, Cues, Direction, Note, Reach, Selection, StartAt};
 use bagplay::cli::{
     Ending, Exit, Format, Hints, OrderOf, OutputArgs, Plan, PlayArgs, Summary, plan, plural,
 };
@@ -113,8 +113,8 @@ pub(crate) fn run(
     }
 
     let summary = Summary::new(&bag, &plan, &report, ending.how, &losses).with_followed(followed);
-    let range = plan.options.played.range;
-    if ending.how == Ending::End && summary.is_empty() && !plan.chosen.is_empty() {
+    if ending.how == Ending::End && summary.is_empty() && has_no_message(&bag, &plan) {
+        let range = plan.options.played.range;
         let (start, stop) = (range.start(), range.stop());
         tracing::warn!("no messages of the played topics from {start} s to {stop} s");
     }
@@ -146,9 +146,18 @@ pub(super) fn prepare(args: &PlayArgs, log_target: &LogTarget) -> Result<(Bag, P
     }
     if plan.transcoded > 0 {
         let topics = plural(plan.transcoded, "topic");
-        tracing::info!("{topics} of ROS 1 messages: sent as ROS 2 messages");
+        tracing::info!("{topics} with ROS 1 messages, which are sent as ROS 2 messages");
     }
     Ok((bag, plan))
+}
+
+/// Whether topics are played that have no message in the range, and no damage there.
+fn has_no_message(bag: &Bag, plan: &Plan) -> bool {
+    let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
+    let range = plan.options.played.range;
+    let start = StartAt::At(range.start());
+    let mut cursor = bag.cursor_within(&topics, start, Direction::Forward, range);
+    !plan.chosen.is_empty() && cursor.next().is_none()
 }
 
 /// The exit code of a run: that of its end, unless the run did not do everything that was requested.

@@ -16,8 +16,8 @@ pub(crate) const LEAST: Duration = Duration::from_millis(100);
 pub struct Hole {
     /// What is silent.
     pub silent: Silent,
-    /// Open: there is a message at each end, unless that end is the start or the end of the recording. Longer than
-    /// 0.1 s.
+    /// Open: there is a message at each end, unless that end is the start or the end of the recording, or the
+    /// edge of damage. Longer than 0.1 s.
     pub range: TimeRange,
 }
 
@@ -75,8 +75,8 @@ impl Hole {
     }
 }
 
-/// The one of some times, which are in order and do not overlap, that has four fifths of a range.
-pub(crate) fn within(range: TimeRange, times: &[TimeRange]) -> Option<TimeRange> {
+/// Finds the time range that covers at least four fifths of `range`. `times` are sorted and do not overlap.
+pub(crate) fn covering(range: TimeRange, times: &[TimeRange]) -> Option<TimeRange> {
     let half = Duration::from_nanos(range.duration().as_nanos() / 2);
     let middle = range.start().saturating_add(half);
     let after = times.partition_point(|time| time.start() <= middle);
@@ -87,7 +87,8 @@ pub(crate) fn within(range: TimeRange, times: &[TimeRange]) -> Option<TimeRange>
 }
 
 /// What is left of holes without the times of these parts, in which messages are lost because of damage; in the
-/// order of their starts. What is left of a hole of one topic is left out if it is one of the recording.
+/// order of their starts. The rest of a topic's hole is
+/// dropped if a hole of the recording covers four fifths of it.
 pub fn holes_beside(holes: &[Hole], parts: &[DamagedPart]) -> Vec<Hole> {
     if parts.is_empty() {
         return holes.to_vec();
@@ -107,7 +108,7 @@ pub fn holes_beside(holes: &[Hole], parts: &[DamagedPart]) -> Vec<Hole> {
     left.sort_by_key(|hole| (hole.range.start(), hole.silent));
     let of_recording = left.iter().filter(|hole| hole.silent == Silent::Recording);
     let of_recording: Vec<TimeRange> = of_recording.map(|hole| hole.range).collect();
-    let is_of_recording = |hole: &Hole| within(hole.range, &of_recording).is_some();
+    let is_of_recording = |hole: &Hole| covering(hole.range, &of_recording).is_some();
     left.retain(|hole| hole.silent == Silent::Recording || !is_of_recording(hole));
     left
 }

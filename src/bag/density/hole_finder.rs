@@ -10,7 +10,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::hole::{Hole, LEAST, PERIODS, Silent, within};
+use super::hole::{Hole, LEAST, PERIODS, Silent, covering};
 use crate::bag::index::topic::Topic;
 use crate::bag::message::TopicId;
 use crate::time::{Duration, Ros, Time, TimeRange};
@@ -104,7 +104,7 @@ impl HoleFinder {
                 let gap = if is_single {
                     None
                 } else {
-                    within(range, &self.all.long)
+                    covering(range, &self.all.long)
                 };
                 match gap {
                     Some(range) => Hole {

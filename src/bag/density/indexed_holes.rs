@@ -21,7 +21,8 @@ const MOST: usize = 2_000_000;
 /// How many bytes are decompressed in chunks whose messages no index lists: 64 MiB, a tenth of a second.
 const MOST_OPENED: u64 = 64 << 20;
 
-/// The holes and the usual times between messages, without those of chunks that cannot be opened. `None` if the bag is
+/// The holes and the usual times between messages. Messages of chunks that cannot be opened are not included: that is
+/// damage, which is known from then on. `None` if the bag is
 /// not ordered by the times of message indexes, if there are more than two million messages, if more than 64 MiB would
 /// have to be decompressed because no message index lists them, or if `is_wanted`, which is called at each chunk,
 /// returns `false`.
@@ -37,6 +38,15 @@ pub(crate) fn find(contents: &Contents, is_wanted: &mut dyn FnMut() -> bool) -> 
     let declared = counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)));
     let are_too_many = declared.is_some_and(|count| count > MOST as u64);
     if contents.order != MessageOrder::Received || are_too_many {
+        return None;
+    }
+    let has_index = |chunk: &&Chunk| {
+        let has_wrong_index = contents.input(chunk.input).has_wrong_index();
+        !chunk.place.message_indexes.is_empty() && !has_wrong_index
+    };
+    let without = contents.chunks.iter().filter(|chunk| !has_index(chunk));
+    let to_open = without.map(Chunk::cost).fold(0, u64::saturating_add);
+    if to_open > MOST_OPENED {
         return None;
     }
     let mut read = Read {
@@ -98,6 +108,9 @@ impl Read<'_> {
             let topic = self.contents.topic_of(chunk.input, indexed.channel);
             let entries = message_index::read(&input.source, &chunk.place, indexed.channel);
             let Some((topic, entries)) = topic.zip(entries) else {
+                // In a hostile file many chunks can have one long message index.
+                let length = message_index::length(&input.source, &chunk.place, indexed.channel);
+                self.may_open = self.may_open.checked_sub(length.unwrap_or(0))?;
                 return Some(false);
             };
             for (time, _) in entries {
@@ -107,8 +120,7 @@ impl Read<'_> {
         Some(true)
     }
 
-    /// Adds the messages of a chunk that can be read. Those that cannot are damage, which is reported when they are
-    /// played.
+    /// Adds the messages of a chunk that can be read. A chunk that cannot be opened is damage from now on.
     fn opened(&mut self, chunk: &Chunk) -> Option<()> {
         let source = &self.contents.input(chunk.input).source;
         let is_cheap = source.cost() == Cost::Local;
@@ -116,9 +128,13 @@ impl Read<'_> {
             .may_open
             .checked_sub(chunk.cost())
             .filter(|_| is_cheap)?;
-        let Ok(opened) = self.decoder.read(source, &chunk.place, &Meter::unbounded()) else {
-            self.is_whole = false;
-            return Some(());
+        let opened = match self.decoder.read(source, &chunk.place, &Meter::unbounded()) {
+            Ok(opened) => opened,
+            Err(fault) => {
+                self.contents.damage(chunk, fault);
+                self.is_whole = false;
+                return Some(());
+            }
         };
         for record in Records::new(&opened.bytes) {
             let Ok(record) = record else {

@@ -95,6 +95,11 @@ pub(crate) fn sample(
     Some(Sample { entries, all })
 }
 
+/// The length of the message index of `channel`, as far as it would be read, if there is one.
+pub(crate) fn length(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<u64> {
+    place(source, chunk, channel).map(|place| place.length.min(MAX_INDEX))
+}
+
 /// Where the message index of `channel` is, if there is one.
 fn place(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<Place> {
     let offset = listed(chunk, channel)?.offset;

@@ -62,18 +62,16 @@ impl SealedChunk {
     }
 }
 
-/// How many bytes of a chunk record [`record_header`] needs.
-pub(crate) fn length_of_head(place: &ChunkRef) -> usize {
+/// How many bytes [`record_header`] needs; `None` outside chunks.
+pub(crate) fn length_of_head(place: &ChunkRef) -> Option<usize> {
     let longest = FRAME + LONGEST_CHUNK_HEADER;
-    usize::try_from(place.length).map_or(longest, |length| length.min(longest))
+    let length = usize::try_from(place.length).map_or(longest, |length| length.min(longest));
+    (place.storage == Storage::Chunk).then_some(length)
 }
 
 /// The header of a chunk record from its first bytes, if it is as long as the index says, and its times and size are
 /// those of the index.
 pub(crate) fn record_header(head: &[u8], place: &ChunkRef) -> Option<ChunkHeader> {
-    if place.storage != Storage::Chunk {
-        return None;
-    }
     let (frame, body) = head.split_at_checked(FRAME)?;
     let (opcode, length) = frame.split_first()?;
     let length = Fields(length).u64().ok()?;
@@ -93,7 +91,8 @@ struct Behind<'a> {
 
 impl Behind<'_> {
     fn header(&mut self, place: &ChunkRef) -> Option<ChunkHeader> {
-        let head = self.window.get(place.offset, length_of_head(place)).ok()?;
+        let length = length_of_head(place)?;
+        let head = self.window.get(place.offset, length).ok()?;
         record_header(head, place)
     }
 

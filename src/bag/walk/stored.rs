@@ -38,15 +38,10 @@ pub(crate) struct Stored {
     contents: Arc<Contents>,
     decoder: Decoder,
     meter: Arc<Meter>,
-    /// How far the message indexes of each file were read.
-    read: Vec<Read>,
-}
-
-/// How far the message indexes of a file were read, and the bytes that were read last.
-#[derive(Default)]
-struct Read {
-    to: u64,
-    held: Held,
+    /// How far each file was copied or read without opening a chunk.
+    read_to: Vec<u64>,
+    /// The file whose message indexes were read last, and the bytes that were read last of it.
+    held: (u32, Held),
 }
 
 /// A chunk, or a run of messages outside chunks.
@@ -87,7 +82,8 @@ pub(crate) enum OtherHead {
 impl Stored {
     pub(crate) fn new(contents: Arc<Contents>) -> Self {
         Self {
-            read: contents.inputs.iter().map(|_| Read::default()).collect(),
+            read_to: vec![0; contents.inputs.len()],
+            held: (0, Held::default()),
             contents,
             decoder: Decoder::default(),
             meter: Meter::unbounded(),
@@ -143,13 +139,16 @@ impl Stored {
     pub(crate) fn sealed(&mut self, chunk: StoredChunk) -> Option<SealedChunk> {
         let of_bag = self.contents.chunk(chunk.id);
         let input = self.contents.input(chunk.input);
-        let read = self.read.get_mut(chunk.input as usize)?;
+        let read_to = self.read_to.get_mut(chunk.input as usize)?;
         let place = &of_bag.place;
-        if input.has_wrong_index() || place.message_indexes.is_empty() || place.offset < read.to {
+        if input.has_wrong_index() || place.message_indexes.is_empty() || place.offset < *read_to {
             return None;
         }
-        let (sealed, end) = SealedChunk::read(&input.source, place, &mut read.held);
-        read.to = end;
+        if self.held.0 != chunk.input {
+            self.held = (chunk.input, Held::default());
+        }
+        let (sealed, end) = SealedChunk::read(&input.source, place, &mut self.held.1);
+        *read_to = end;
         sealed
     }
 
@@ -174,8 +173,9 @@ impl Stored {
         messages.retain(|entry| range.contains(entry.time));
         messages.sort_unstable_by_key(|entry| entry.record);
         let place = &of_bag.place;
-        let head = source.read(place.offset, length_of_head(place) as u64);
-        let header = head.ok().and_then(|head| record_header(&head, place));
+        let head = length_of_head(place).map(|length| source.read(place.offset, length as u64));
+        let head = head.and_then(Result::ok);
+        let header = head.and_then(|head| record_header(&head, place));
         let opened = OpenedChunk {
             record: header.map(|header| {
                 (

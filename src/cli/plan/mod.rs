@@ -333,8 +333,8 @@ fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -
     idle.map(warning).collect()
 }
 
-/// Warnings of starts before the recording, which play all of it: usually the time since its start was meant. And of
-/// one behind it, which plays its last messages.
+/// Warnings of starts before the recording, which play all of it: usually the time since its start was meant.
+/// Also warns of a start after the recording, which plays from its end.
 fn starts_outside(time: &TimeArgs, recording: TimeRange) -> impl Iterator<Item = String> {
     let late = time.begin_at.map(|when| when.in_range(recording));
     let late = late.filter(|start| *start > recording.stop());
@@ -470,6 +470,8 @@ mod tests {
                 .unwrap_err()
                 .contains("is before the start")
         );
+        let hint = "hint: with a + a time counts from the start of the recording";
+        assert!(secs("--end 50").unwrap_err().ends_with(hint));
         assert_eq!(
             secs("--loop-range +1s..+1s"),
             Err(

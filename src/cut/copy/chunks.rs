@@ -46,7 +46,7 @@ pub(crate) struct Copy<'a> {
     until: u64,
     pub(super) tell: Tell<'a>,
     shares: BTreeMap<TopicId, TopicShare>,
-    unread_chunks: u64,
+    unchecked_chunks: u64,
 }
 
 /// What was copied.
@@ -54,8 +54,8 @@ pub(crate) struct Copied {
     pub(crate) file: CutFile,
     pub(crate) damage: Vec<Damage>,
     pub(crate) shares: BTreeMap<TopicId, TopicShare>,
-    /// How many chunks were copied as they are, and not read.
-    pub(crate) unread_chunks: u64,
+    /// How many chunks were copied as they are, and not checked.
+    pub(crate) unchecked_chunks: u64,
 }
 
 /// Is told how far the copy has come, and may end it.
@@ -89,7 +89,7 @@ impl<'a> Copy<'a> {
             },
             tell,
             shares: BTreeMap::new(),
-            unread_chunks: 0,
+            unchecked_chunks: 0,
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a> Copy<'a> {
             file: self.file,
             damage: self.damage,
             shares: self.shares,
-            unread_chunks: self.unread_chunks,
+            unchecked_chunks: self.unchecked_chunks,
         }
     }
 
@@ -228,7 +228,7 @@ impl<'a> Copy<'a> {
     /// A sealed chunk has been copied to a place.
     fn copied(&mut self, input: u32, at: u64, sealed: &SealedChunk) {
         self.file.copied(at, sealed);
-        self.unread_chunks += u64::from(self.cut.chunks == CopiedChunks::Unchecked);
+        self.unchecked_chunks += u64::from(self.cut.chunks == CopiedChunks::Unchecked);
         for (topic, count) in self.shares_of(input, sealed).unwrap_or_default() {
             self.share(topic).messages += count;
         }

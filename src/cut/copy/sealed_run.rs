@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::bag::{SealedChunk, StoredChunk};
 
-/// A run of at least so many pieces is copied. While the message indexes of the next one are read, the last pieces of
-/// this one are still being written; a longer run would let the writing thread wait.
+/// A run is copied when it has this many pieces. In a longer run, the writing thread would be idle while the message
+/// indexes of the next run are read.
 const LONG: u64 = 8;
 
 /// Chunks of one file without a gap between them.

@@ -18,7 +18,7 @@ const WAITING: usize = 3;
 #[derive(Debug)]
 struct Piece {
     buffer: Vec<u8>,
-    /// Which of them.
+    /// The part of the buffer that is written.
     range: Range<usize>,
     at: u64,
 }
@@ -83,7 +83,7 @@ impl WriteBehind {
         is_sent.then_some(()).ok_or_else(|| self.failure())
     }
 
-    /// Waits until everything is written.
+    /// Waits until everything is written. An error if something is not, also if that was reported before.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.join()
     }
@@ -91,16 +91,13 @@ impl WriteBehind {
     /// Why the thread has ended early.
     fn failure(&mut self) -> io::Error {
         let ended = self.join();
-        ended
-            .err()
-            .unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())
+        ended.err().unwrap_or_else(not_written)
     }
 
     fn join(&mut self) -> io::Result<()> {
         self.pieces = None;
-        let Some(thread) = self.thread.take() else {
-            return Ok(());
-        };
+        // It is joined only after an error, or at the end.
+        let thread = self.thread.take().ok_or_else(not_written)?;
         let ended = thread.join();
         ended.unwrap_or_else(|_| {
             Err(io::Error::other(
@@ -110,10 +107,14 @@ impl WriteBehind {
     }
 }
 
+fn not_written() -> io::Error {
+    io::Error::other("an earlier part of the file was not written")
+}
+
 impl Drop for WriteBehind {
     /// Nothing is written after this: whoever gives up the cut removes the file.
     fn drop(&mut self) {
-        // The error has no use any more.
+        // Nobody can receive the error any more.
         let _ = self.join();
     }
 }
@@ -137,8 +138,7 @@ mod tests {
         let first = errors.next().expect("not all pieces can wait");
         assert_eq!(first.raw_os_error(), Some(9), "{first}");
         drop(errors);
-        // Its error was returned.
-        behind.finish().unwrap();
+        assert!(behind.finish().is_err(), "what was not written is missing");
         assert_eq!(std::fs::read(&path).unwrap(), b"");
     }
 

@@ -178,7 +178,7 @@ impl BackgroundSearch {
             ))
         } else if self.unreadable > 0 {
             let count = self.unreadable;
-            Some(format!("{count} damaged part{s} could not be searched"))
+            Some(format!("{count} message{s} or chunk{s} could not be read"))
         } else {
             None
         }

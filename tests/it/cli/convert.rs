@@ -285,17 +285,17 @@ fn it_is_said_how_many_topics_are_sent_in_another_form() {
         let log = String::from_utf8(run.stderr).unwrap();
         let lines = log
             .lines()
-            .filter(|line| line.contains("of ROS 1 messages"));
+            .filter(|line| line.contains("with ROS 1 messages"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
         said(&[]),
-        ["2 topics of ROS 1 messages: sent as ROS 2 messages"]
+        ["2 topics with ROS 1 messages, which are sent as ROS 2 messages"]
     );
     let one = ["--topics", "/a"];
     assert_eq!(
         said(&one),
-        ["1 topic of ROS 1 messages: sent as ROS 2 messages"]
+        ["1 topic with ROS 1 messages, which are sent as ROS 2 messages"]
     );
     assert!(said(&["--wire", "zenoh"]).is_empty());
 }

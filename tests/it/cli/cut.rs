@@ -123,14 +123,14 @@ fn a_part_is_written_and_described() {
     assert_eq!(topics.len(), 8);
     let (_, messages) = digest(&dir.path().join("part.mcap"));
     assert_eq!(report["messages"], messages);
-    assert_eq!(report["unread_chunks"], report["copied_chunks"]);
+    assert_eq!(report["unchecked_chunks"], report["copied_chunks"]);
 
     let mut all = play();
     all.arg("cut")
         .arg(demo())
         .arg("-o")
         .arg(dir.path().join("all"));
-    let unread = "check     the contents of 23 chunks were not read: damage in them is not known; hint: --check\n";
+    let unread = "check     23 chunks copied without being checked: there may be damage in them; hint: --check\n";
     all.assert().code(0).stdout(contains(unread));
     let checked = all.args(["--force", "--check"]).assert().code(0);
     checked.stdout(contains("23 copied").and(contains("check").not()));
@@ -319,6 +319,27 @@ fn a_cut_of_everything_has_what_can_be_read_of_a_damaged_recording() {
 }
 
 #[test]
+fn strict_checks_what_is_copied() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("flipped.mcap");
+    let mut bytes = fs::read(demo()).unwrap();
+    let chunk = place(&bytes, 0x06, 5);
+    bytes[chunk.at + chunk.body / 2] ^= 0x55;
+    fs::write(&bag, bytes).unwrap();
+    let cut = |flags: &[&str]| {
+        let mut cut = play();
+        cut.arg("cut")
+            .arg(&bag)
+            .arg("-o")
+            .arg(dir.path().join("out.mcap"));
+        cut.arg("--force").args(flags).assert()
+    };
+    cut(&[]).code(0);
+    cut(&["--check"]).code(0);
+    cut(&["--strict"]).code(3);
+}
+
+#[test]
 fn what_is_never_replaced_is_refused_without_a_hint_at_force() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("photos")).unwrap();
@@ -333,7 +354,10 @@ fn what_is_never_replaced_is_refused_without_a_hint_at_force() {
     for more in [&[][..], &["--force"]] {
         for (out, why) in [
             ("photos", "photos is not replaced: it is a directory"),
-            ("photos/", "me.jpeg in it is no part of a recording"),
+            (
+                "photos/",
+                "it has me.jpeg, which no metadata.yaml in it lists",
+            ),
         ] {
             let refused = cut(out, more);
             refused.stderr(contains(why).and(contains("--force").not()));

@@ -134,13 +134,13 @@ fn a_directory_is_replaced_only_if_it_is_a_recording() {
     fs::write(out.join("marks.yaml"), "marks: []").unwrap();
     let error = write(&bag, &directory(&bag), &out).unwrap_err().to_string();
     assert!(
-        error.contains("marks.yaml in it is no part of a recording"),
+        error.contains("it has marks.yaml, which no metadata.yaml in it lists"),
         "{error}"
     );
     fs::remove_file(out.join("marks.yaml")).unwrap();
     fs::copy(folder.path("source.mcap"), out.join("other.mcap")).unwrap();
     let error = write(&bag, &directory(&bag), &out).unwrap_err().to_string();
-    let why = "other.mcap in it is no part of a recording that its metadata.yaml describes";
+    let why = "it has other.mcap, which no metadata.yaml in it lists";
     assert!(error.contains(why), "{error}");
     fs::remove_file(out.join("other.mcap")).unwrap();
     assert_eq!(Bag::open(&[&out]).unwrap().message_count(), Some(10));
@@ -152,12 +152,51 @@ fn a_directory_is_replaced_only_if_it_is_a_recording() {
     let error = write(&bag, &directory(&bag), &many)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("many_0.mcap in it is no part"), "{error}");
+    assert!(error.contains("it has many_0.mcap, which no"), "{error}");
+    // A description of something else.
+    fs::remove_file(many.join("many_0.mcap")).unwrap();
+    fs::write(many.join("metadata.yaml"), "title: my pages\n").unwrap();
+    let error = write(&bag, &directory(&bag), &many)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("it has metadata.yaml, which no"), "{error}");
+    // Nothing is lost of an empty one.
+    fs::remove_file(many.join("metadata.yaml")).unwrap();
+    write(&bag, &directory(&bag), &many).unwrap();
     fs::remove_dir_all(&many).unwrap();
     fs::write(folder.path("file"), "x").unwrap();
     let error = write(&bag, &directory(&bag), &folder.path("file")).unwrap_err();
     assert!(matches!(error, CutError::NotReplaceable { .. }), "{error}");
     assert_eq!(folder.names(), ["file", "part", "source.mcap"]);
+}
+
+#[test]
+fn what_comes_into_the_place_while_a_cut_is_written_is_kept() {
+    for is_there in [false, true] {
+        let folder = Folder::new();
+        let bag = source(&folder);
+        let out = folder.path("part");
+        if is_there {
+            write(&bag, &directory(&bag), &out).unwrap();
+        }
+        let mut is_first = true;
+        let outcome = directory(&bag).write(&bag, &out, &mut |_| {
+            if std::mem::take(&mut is_first) {
+                fs::create_dir_all(&out).unwrap();
+                fs::write(out.join("notes.txt"), "mine").unwrap();
+            }
+            ControlFlow::Continue(())
+        });
+        let error = outcome.unwrap_err();
+        let is_refused = match &error {
+            CutError::Exists { .. } => !is_there,
+            CutError::NotReplaceable { .. } => is_there,
+            _ => false,
+        };
+        assert!(is_refused, "{error}");
+        assert_eq!(fs::read(out.join("notes.txt")).unwrap(), b"mine");
+        assert_eq!(folder.names(), ["part", "source.mcap"]);
+    }
 }
 
 #[test]

@@ -1500,7 +1500,7 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     assert_eq!(last_log_line(&model), "still reading the index");
     known(&mut model, None);
     assert_eq!(effects_of(&mut model, "tab"), "");
-    let says = "holes were not looked for: too many messages, or an index that does not list all messages in this order";
+    let says = "holes were not looked for: too many messages, too many that no index lists, or another order than that of log times";
     assert_eq!(last_log_line(&model), says);
     known(&mut model, Some(Vec::new()));
     assert_eq!(effects_of(&mut model, "h"), "");

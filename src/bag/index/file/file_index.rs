@@ -4,7 +4,7 @@
 //! `build.rs` makes it. Its memory grows with the number of chunks and never with a declared size: definitions,
 //! compressions and reports are bounded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use mcap::records::{Channel, Header, Statistics};
@@ -70,6 +70,8 @@ pub(crate) struct FileIndex {
     definition_bytes: u64,
     /// Chunks that could not be opened for inspection, and why.
     pub(crate) unread: Vec<(u64, Fault)>,
+    /// The offsets of all chunks that could not be opened for inspection, or that are broken from their start.
+    pub(crate) unopened: HashSet<u64>,
     /// Whether definitions were left out because there are too many.
     pub(crate) has_left_out: bool,
     /// The lengths of message indexes that the chunk indexes of the summary declare.

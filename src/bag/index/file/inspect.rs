@@ -74,7 +74,7 @@ pub(crate) fn these(
     let left = AtomicU64::new(source.len.saturating_mul(MOST_TIMES).max(MOST_ALWAYS));
     let found = Mutex::new(BTreeMap::new());
     let definitions = Mutex::new(Definitions::default());
-    let broken = Mutex::new(Vec::new());
+    let (broken, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let work = |chunks: &[ChunkRef]| {
         let mut decoder = Decoder::default();
         while let Some(place) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -96,7 +96,10 @@ pub(crate) fn these(
                     lock(&found).insert(*place, seen);
                 }
                 // The fault is reported when the chunk is played.
-                Err(fault) => note(&mut lock(&broken), chunk.offset, fault),
+                Err(fault) => {
+                    lock(&failed).push(chunk.offset);
+                    note(&mut lock(&broken), chunk.offset, fault);
+                }
             }
         }
     };
@@ -110,6 +113,7 @@ pub(crate) fn these(
     let mut found = std::mem::take(&mut *lock(&found));
     let is_whole = found.len() == wanted.len();
     index.unread.append(&mut lock(&broken));
+    index.unopened.extend(lock(&failed).drain(..));
     let mut counts = Counts::new();
     for place in wanted {
         let chunk = index.chunks.get_mut(*place);
@@ -118,6 +122,11 @@ pub(crate) fn these(
         };
         for (channel, count) in &seen.counts {
             *counts.entry(*channel).or_default() += u64::from(*count);
+        }
+        if seen.counts.is_empty() && !seen.is_whole {
+            index.unopened.insert(chunk.offset);
+            let detail = "the contents of a chunk are no records";
+            note(&mut index.unread, chunk.offset, Fault::framing(detail));
         }
         chunk.set_contents(&seen);
     }

@@ -27,7 +27,7 @@ pub struct CutArgs {
     /// Do not add the last messages of latched topics from before the start
     #[arg(long)]
     pub no_latched: bool,
-    /// Read chunks that are copied as they are, and leave out damage inside of them
+    /// Decompress and check chunks that are copied as they are, and leave out damage in them
     #[arg(long)]
     pub check: bool,
     /// Write a rosbag2 directory: an MCAP file and a metadata.yaml

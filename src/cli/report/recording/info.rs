@@ -180,7 +180,7 @@ impl Info {
         }
     }
 
-    /// The damage that was found when the recording was opened.
+    /// The damage that is known.
     pub const fn damage(&self) -> &Findings {
         &self.damage
     }

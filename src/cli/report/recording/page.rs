@@ -66,7 +66,7 @@ impl Info {
                 "check     contents were not read: damage in them is not known; hint: --check\n",
             ),
             None => page.push_str(
-                "check     contents were not read: more damage in them is not known; hint: --check\n",
+                "check     contents were not read: they may have more damage; hint: --check\n",
             ),
         }
         transcode_lines(&mut page, &self.topics);

@@ -34,8 +34,8 @@ pub struct CutReport {
     /// Messages that cannot be transcoded: those of `refused`, and others.
     left_out: u64,
     copied_chunks: u64,
-    /// Those of them that were not read: damage in them is not known.
-    unread_chunks: u64,
+    /// Those of them that were not checked: they may have damage.
+    unchecked_chunks: u64,
     new_chunks: u64,
     attachments: u64,
     metadata: u64,
@@ -98,7 +98,7 @@ impl CutReport {
             topics,
             refused,
             copied_chunks: written.copied_chunks,
-            unread_chunks: written.unread_chunks,
+            unchecked_chunks: written.unchecked_chunks,
             new_chunks: written.new_chunks,
             attachments: written.attachments,
             metadata: written.metadata,
@@ -153,11 +153,11 @@ impl CutReport {
             "chunks    {} copied, {} new",
             self.copied_chunks, self.new_chunks
         );
-        if self.unread_chunks > 0 {
-            let chunks = plural(self.unread_chunks, "chunk");
+        if self.unchecked_chunks > 0 {
+            let chunks = plural(self.unchecked_chunks, "chunk");
             let _ = writeln!(
                 page,
-                "check     the contents of {chunks} were not read: damage in them is not known; hint: --check"
+                "check     {chunks} copied without being checked: there may be damage in them; hint: --check"
             );
         }
         let left_out = self.left_out_lines();

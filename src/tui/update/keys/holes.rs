@@ -46,10 +46,14 @@ impl Model {
         };
         let Some(start) = found else {
             let why = self.why_no_gap(by, gaps.is_empty());
-            let at_hand = gaps.iter().filter(|gap| gap.start() == self.playhead());
-            let texts =
-                at_hand.map(|gap| format!("; at the playhead: {}", self.gap_in_words(*gap)));
-            return self.log_info(why + &texts.collect::<String>(), stamp);
+            let mut at_hand = gaps.iter().filter(|gap| gap.start() == self.playhead());
+            let first = at_hand.next().map(|gap| self.gap_in_words(*gap));
+            let text = match (first, at_hand.count()) {
+                (None, _) => why,
+                (Some(first), 0) => format!("{why}; at the playhead: {first}"),
+                (Some(first), more) => format!("{why}; at the playhead: {first}, and {more} more"),
+            };
+            return self.log_info(text, stamp);
         };
         let there = gaps.iter().filter(|gap| gap.start() == start);
         let texts: Vec<String> = there.map(|gap| self.gap_in_words(*gap)).collect();
@@ -80,7 +84,7 @@ impl Model {
         let not_looked_for = match &self.holes {
             Holes::Unknown => Some("still reading the index"),
             Holes::NotLookedFor => Some(
-                "holes were not looked for: too many messages, or an index that does not list all messages in this order",
+                "holes were not looked for: too many messages, too many that no index lists, or another order than that of log times",
             ),
             Holes::Known(_) => None,
         };
