@@ -18,6 +18,7 @@ mod recording;
 mod walk;
 
 pub(crate) use self::mcap::parse::SchemaRecord;
+#[cfg(feature = "cli")]
 pub(crate) use damage::DamagedPlace;
 pub use damage::{Damage, DamageKind};
 pub use decompress::budget::Usage;
