@@ -87,8 +87,7 @@ pub(crate) fn covering(range: TimeRange, times: &[TimeRange]) -> Option<TimeRang
 }
 
 /// What is left of holes without the times of these parts, in which messages are lost because of damage; in the
-/// order of their starts. The rest of a topic's hole is
-/// dropped if a hole of the recording covers four fifths of it.
+/// order of their starts. The rest of a topic's hole is dropped if a hole of the recording covers four fifths of it.
 pub fn holes_beside(holes: &[Hole], parts: &[DamagedPart]) -> Vec<Hole> {
     if parts.is_empty() {
         return holes.to_vec();

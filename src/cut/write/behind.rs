@@ -112,9 +112,9 @@ fn not_written() -> io::Error {
 }
 
 impl Drop for WriteBehind {
-    /// Nothing is written after this: whoever gives up the cut removes the file.
+    /// Waits for the thread: a cut that is given up removes its file after this.
     fn drop(&mut self) {
-        // Nobody can receive the error any more.
+        // The cut has failed or was cancelled already, so this error is not reported.
         let _ = self.join();
     }
 }
