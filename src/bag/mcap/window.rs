@@ -16,6 +16,8 @@ pub(crate) struct Window<'a> {
     source: &'a Source,
     held: Held,
     step: usize,
+    /// The end of what is needed.
+    end: u64,
 }
 
 /// What a window has in memory, for a later window of the same file.
@@ -36,7 +38,13 @@ impl<'a> Window<'a> {
             source,
             held,
             step: source.cost().piece(),
+            end: u64::MAX,
         }
+    }
+
+    /// Reads nothing from `end` on that is not asked for.
+    pub(crate) fn end_at(&mut self, end: u64) {
+        self.end = end;
     }
 
     /// What it has in memory.
@@ -73,7 +81,8 @@ impl<'a> Window<'a> {
             self.source.cost().piece()
         };
         let there = self.source.len.saturating_sub(offset);
-        let wanted = length.max(self.step) as u64;
+        let needed = self.end.saturating_sub(offset);
+        let wanted = (self.step as u64).min(needed).max(length as u64);
         // No request over a network for bytes that were not asked for.
         let wanted = match self.source.kept_from(offset) {
             kept if kept >= length as u64 => wanted.min(kept),
@@ -97,6 +106,17 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+
+    #[test]
+    fn from_the_end_on_nothing_is_read_that_is_not_asked_for() {
+        let source = Source::of("x".into(), Arc::new(Bytes::from(vec![7; 100_000]))).unwrap();
+        let mut window = Window::new(&source);
+        window.end_at(300);
+        assert_eq!(window.get(100, 15).unwrap().len(), 15);
+        assert_eq!(window.held.bytes.len(), 200);
+        assert_eq!(window.get(290, 20).unwrap().len(), 20);
+        assert_eq!(window.held.bytes.len(), 20);
+    }
 
     #[test]
     fn a_window_returns_the_bytes_at_any_offset() {

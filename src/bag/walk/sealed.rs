@@ -15,6 +15,7 @@ use crate::bag::mcap::message_index::{ENTRY, HEAD};
 use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER, times};
 use crate::bag::mcap::record::{FRAME, Fields};
 use crate::bag::mcap::window::{Held, Window};
+use crate::bag::open::read_at::Cost;
 use crate::bag::open::source::Source;
 use crate::time::{Time, TimeRange};
 
@@ -48,15 +49,23 @@ pub(crate) struct SealedIndex {
 impl SealedChunk {
     /// Reads the header and the message indexes of a chunk. Also returns how far the file was read.
     ///
-    /// The bytes that are read last are held: the header of the next chunk is mostly among them.
-    pub(crate) fn read(source: &Source, place: &ChunkRef, held: &mut Held) -> (Option<Self>, u64) {
+    /// The bytes that are read last are held: the header of the `next` chunk is mostly among them.
+    pub(crate) fn read(
+        source: &Source,
+        place: &ChunkRef,
+        next: Option<&ChunkRef>,
+        held: &mut Held,
+    ) -> (Option<Self>, u64) {
         let mut behind = Behind {
             window: Window::with(source, std::mem::take(held)),
             at: place.offset.saturating_add(place.length),
         };
-        let sealed = behind
-            .header(place)
-            .and_then(|header| behind.read(place, header));
+        let sealed = behind.header(place).and_then(|header| {
+            if let Some(next) = next {
+                behind.end_before(next, source.cost());
+            }
+            behind.read(place, header)
+        });
         *held = behind.window.into_held();
         (sealed, behind.at)
     }
@@ -94,6 +103,15 @@ impl Behind<'_> {
         let length = length_of_head(place)?;
         let head = self.window.get(place.offset, length).ok()?;
         record_header(head, place)
+    }
+
+    /// Reads of the next chunk only its header, unless its message indexes are so near that one read has both.
+    fn end_before(&mut self, next: &ChunkRef, cost: Cost) {
+        let head = length_of_head(next).unwrap_or(0) as u64;
+        let next_indexes = next.offset.saturating_add(next.length);
+        if next_indexes.saturating_sub(self.at) >= cost.piece() as u64 {
+            self.window.end_at(next.offset.saturating_add(head));
+        }
     }
 
     fn read(&mut self, place: &ChunkRef, header: ChunkHeader) -> Option<SealedChunk> {

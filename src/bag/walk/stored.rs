@@ -147,7 +147,11 @@ impl Stored {
         if self.held.0 != chunk.input {
             self.held = (chunk.input, Held::default());
         }
-        let (sealed, end) = SealedChunk::read(&input.source, place, &mut self.held.1);
+        // The chunks of each file are in the order of their offsets.
+        let next = self.contents.chunks.get(chunk.id as usize + 1);
+        let next = next.filter(|next| next.input == chunk.input);
+        let next = next.map(|next| &next.place);
+        let (sealed, end) = SealedChunk::read(&input.source, place, next, &mut self.held.1);
         *read_to = end;
         sealed
     }

@@ -16,6 +16,7 @@ mod latched;
 mod merge;
 mod mutated;
 mod property;
+mod reads;
 mod real;
 mod rosbag2;
 mod target;
