@@ -95,4 +95,14 @@ mod tests {
         pacing.answered(&"c", at(1001));
         assert_eq!(pacing.next(true), at(1201));
     }
+
+    #[test]
+    fn what_is_not_known_is_read_five_times_a_second_at_most() {
+        let at = Time::from_millis;
+        let mut pacing = Pacing::default();
+        assert_eq!(pacing.soon(), Time::MIN);
+        pacing.sent("a", at(0));
+        pacing.answered(&"a", at(30));
+        assert_eq!(pacing.soon(), at(230));
+    }
 }

@@ -179,7 +179,7 @@ def test_a_hook_that_fails_or_hangs_fails_the_case_and_the_next_has_a_new_system
     assert done.run("b")["inputs"][0]["messages"] == 0
     assert done.numbers("c") == list(range(COUNT))
     assert done.system("c")["runs_before"] == 0
-    assert "the run of b before it did not come to its end" in done.system("c")["started_because"]
+    assert "the run of b before it did not reach its end" in done.system("c")["started_because"]
     assert processes_of(suite.out) == []
 
 

@@ -450,6 +450,10 @@ fn other_encapsulations_and_encodings_are_shown_as_bytes() {
             topic("cdr", Some(("p/msg/T", "ros2idl", "struct"))),
             "`cdr` with a definition in `ros2idl`",
         ),
+        (
+            topic("flatbuffer", Some(("foxglove.Log", "flatbuffer", "BFBS"))),
+            "`flatbuffer` with a definition in `flatbuffer`",
+        ),
         (topic("cdr", None), "`cdr` without a definition"),
         (topic("\x1b[2J", None), "`\\u{1b}[2J` without a definition"),
         (ros2(""), "the definition was not recorded"),

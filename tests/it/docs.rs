@@ -88,3 +88,65 @@ fn the_guide_lists_the_keys_that_differ_in_attach() {
 fn the_guide_explains_every_symbol() {
     check("symbols", &symbols());
 }
+
+/// Phrases that say with a picture, or with a word of this program alone, what has a plain word.
+const RIDDLES: [&str; 23] = [
+    " lies at",
+    "0 again after",
+    "again after jumps",
+    "no mark further on",
+    "x (asked",
+    " asked)",
+    "kept from running",
+    "process did not run",
+    "cannot be meant",
+    "as fast as it is taken",
+    "a closer look",
+    "draw everything anew",
+    "all the same",
+    "the first one holds",
+    "broke down",
+    "cannot be had",
+    "stands behind",
+    "stand behind",
+    "so it is with",
+    "tells of no",
+    "come to its end",
+    "looked for: too many",
+    "takes nothing\"",
+];
+
+/// What a user reads: lines of code with text in quotes, and the pages for users.
+#[test]
+fn texts_for_users_are_in_plain_words() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut look = |path: &Path, is_read: fn(&str) -> bool| {
+        let text = fs::read_to_string(path).unwrap();
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| is_read(line)) {
+            if let Some(riddle) = RIDDLES.iter().find(|it| line.contains(**it)) {
+                found.push(format!("{}:{number}: {riddle}", path.to_string_lossy()));
+            }
+        }
+    };
+    for page in ["README.md", "docs/user-guide.md", "docs/ci.md"] {
+        look(&root.join(page), |_| true);
+    }
+    let mut folders = vec![root.join("src")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files += 1;
+                look(&path, |line| {
+                    line.contains('"') && !line.trim_start().starts_with("//")
+                });
+            }
+        }
+    }
+    assert!(files > 300, "{files}");
+    assert!(found.is_empty(), "{found:#?}");
+}

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use bagplay::bag::{Bag, Damage, Lost, Selection};
 use bagplay::cli::{Findings, bytes, count, plural};
-use bagplay::cut::{CopiedChunks, Cut, CutError, CutForm, CutOutcome, Written};
+use bagplay::cut::{CopiedChunks, Cut, CutError, CutForm, CutOutcome, CutProgress, Written};
 use bagplay::tui::{CutRequest, Event, EventSink};
 use bagplay::untrusted::Foreign;
 
@@ -62,7 +63,11 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
         ..Cut::new(bag, request.range)
     };
     tracing::info!("writing {shown}");
-    let mut tell = |_| {
+    let mut lines = ProgressLines::begin(now());
+    let mut tell = |CutProgress { done, of, .. }| {
+        if let Some(percent) = lines.next(done, of, now()) {
+            tracing::info!("writing {shown}: {percent} %");
+        }
         if is_over.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {
@@ -93,6 +98,34 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
             told(Event::NotCut(reason));
         }
     }
+}
+
+/// The lines of the log that say how far a cut is: one every two seconds.
+struct ProgressLines {
+    last: Instant,
+}
+
+impl ProgressLines {
+    const EVERY: Duration = Duration::from_secs(2);
+
+    fn begin(now: Instant) -> Self {
+        Self { last: now }
+    }
+
+    /// How much is done, in percent, if it is time for a line.
+    fn next(&mut self, done: u64, of: u64, now: Instant) -> Option<u64> {
+        if now.duration_since(self.last) < Self::EVERY {
+            return None;
+        }
+        self.last = now;
+        let percent = u128::from(done) * 100 / u128::from(of.max(1));
+        u64::try_from(percent).ok()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "progress is shown in wall time")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 fn in_words(written: &Written) -> String {
@@ -135,4 +168,22 @@ fn cause(bag: &Bag, cut: &Cut, error: &CutError) -> Option<Damage> {
         Lost::of(&part, cut.range, |topic| cut.topics.contains(topic)).is_some()
     };
     damage.iter().find(is_cause).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_every_two_seconds_says_how_far_a_cut_is() {
+        let begin = now();
+        let mut lines = ProgressLines::begin(begin);
+        let mut said = Vec::new();
+        for tenth in 0..50_u64 {
+            let at = begin + Duration::from_millis(100 * tenth);
+            said.extend(lines.next(tenth, 50, at));
+        }
+        assert_eq!(said, [40, 80]);
+        assert_eq!(lines.next(0, 0, begin + Duration::from_secs(9)), Some(0));
+    }
 }

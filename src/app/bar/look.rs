@@ -9,6 +9,7 @@ use bagplay::tui::{
 use super::settings;
 use crate::app::dirs;
 use crate::app::failure::{Failure, OrExit};
+use crate::app::log::Log;
 
 /// The settings of the user.
 #[derive(Debug)]
@@ -56,6 +57,13 @@ impl Look {
 }
 
 impl Look {
+    /// What is logged while the bar is not shown has the same signs as the bar.
+    pub(crate) fn apply_to(&self, log: &Log) {
+        if self.is_ascii {
+            log.show_ascii();
+        }
+    }
+
     /// How pictures are drawn, if there are any.
     fn pictures(&self, are_there: bool, depth: ColorDepth) -> PictureStyle {
         if !are_there {

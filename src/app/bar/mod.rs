@@ -126,6 +126,7 @@ pub(crate) fn watch<O>(
         tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()
     });
+    look.apply_to(&run.log_target.log);
     let name = bag.files().first().map(|file| file.name.last_part());
     let mut host = LocalRun::new(run, running, bag, marks);
     let shown = show(

@@ -186,7 +186,7 @@ fn followed_clock(followed: Option<FollowedView>) -> String {
     match motion {
         LeadMotion::Unknown => format!("until {topic} sends a time"),
         LeadMotion::Lost => format!("because {topic} is silent"),
-        LeadMotion::Stands => format!("following {topic}, which stands"),
+        LeadMotion::Stands => format!("following {topic}, which is paused"),
         LeadMotion::Moves(None) => format!("following {topic}"),
         LeadMotion::Moves(Some(factor)) => format!("following {topic} ×{factor:.2}"),
     }

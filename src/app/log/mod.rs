@@ -123,6 +123,7 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
         stderr,
         is_coloured,
         is_terminal,
+        is_ascii: false,
         file,
         backlog: VecDeque::new(),
         screen: None,
@@ -195,6 +196,8 @@ struct Destinations {
     stderr: LogQueue,
     is_coloured: bool,
     is_terminal: bool,
+    /// Whether the terminal shows signs of this program in ASCII.
+    is_ascii: bool,
     file: Option<LogQueue>,
     backlog: VecDeque<LogRecord>,
     screen: Option<Listener>,
@@ -219,6 +222,13 @@ impl Log {
         let mut destinations = self.destinations();
         destinations.backlog.drain(..).for_each(&screen);
         destinations.screen = Some(screen);
+    }
+
+    /// From now on the signs of this program are in ASCII on a terminal. Names and texts from elsewhere stay as they
+    /// are.
+    #[cfg(feature = "tui")]
+    pub(crate) fn show_ascii(&self) {
+        self.destinations().is_ascii = true;
     }
 
     /// Lines go to stderr again; warnings and errors that only the screen has shown are logged once more.
@@ -258,10 +268,15 @@ impl Destinations {
 
     fn to_stderr(&self, record: &LogRecord) {
         let (label, colour) = label(record.level);
-        self.stderr.put(if self.is_coloured && !label.is_empty() {
-            format!("{colour}{label}\x1b[0m{}\n", record.text)
+        let text = if self.is_ascii && self.is_terminal {
+            &in_ascii(&record.text)
         } else {
-            format!("{label}{}\n", record.text)
+            &record.text
+        };
+        self.stderr.put(if self.is_coloured && !label.is_empty() {
+            format!("{colour}{label}\x1b[0m{text}\n")
+        } else {
+            format!("{label}{text}\n")
         });
     }
 
@@ -275,6 +290,13 @@ impl Destinations {
             ));
         }
     }
+}
+
+/// The signs that this program uses, in ASCII.
+fn in_ascii(text: &str) -> String {
+    text.replace('×', "x")
+        .replace(['−', '–'], "-")
+        .replace('…', "...")
 }
 
 /// The last distinct lines.

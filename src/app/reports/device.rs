@@ -76,13 +76,13 @@ impl Writer<'_> {
         let is_late = self.until.is_some_and(|until| until <= now);
         let silence = now.saturating_duration_since(since);
         if silence >= GRACE && (is_late || asked().is_some()) {
-            let why = "its reader takes nothing";
+            let why = "its reader does not read";
             return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
         if silence >= SILENCE && !self.has_said {
             self.has_said = true;
             let path = Foreign::path(&self.device.path);
-            tracing::warn!("waiting for the reader of {path}, which takes nothing");
+            tracing::warn!("waiting for the reader of {path}, which does not read");
         }
         if std::mem::take(&mut self.has_space) {
             // It does not: a terminal that was stopped with ctrl-S.

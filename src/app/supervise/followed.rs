@@ -222,7 +222,7 @@ impl Followed {
             }
             (LeadMotion::Lost, said) if said != Said::Lost => {
                 tracing::warn!(
-                    "nothing on {topic} for {}: playback is held until there is; hint: --follow-timeout",
+                    "nothing on {topic} for {}: playback is held until a message arrives; hint: --follow-timeout",
                     self.timeout
                 );
                 seen.said = Said::Lost;

@@ -173,7 +173,7 @@ pub(crate) fn following_indexes(
         if head.first() != Some(&op::MESSAGE_INDEX) {
             return Ok(found);
         }
-        let bad = || format!("what stands behind a chunk at {at} is no message index");
+        let bad = || format!("the record after a chunk, at {at}, is not a message index");
         let mut fields = Fields(head.get(1..).unwrap_or_default());
         let length = fields.u64().map_err(|_| bad())?;
         let channel = fields.u16().map_err(|_| bad())?;

@@ -51,7 +51,7 @@ impl fmt::Display for Note {
         match self {
             Self::NoMetadata { path, reason } => write!(
                 f,
-                "{}: {reason}; the recordings beside it are taken by their names",
+                "{}: {reason}; the recordings in its directory are played in the order of their names",
                 Foreign::path(path)
             ),
             Self::Counts { dir, told, there } => write!(
@@ -64,7 +64,7 @@ impl fmt::Display for Note {
                 let named = Foreign::text(&named);
                 write!(
                     f,
-                    "{}: not in {METADATA}, taken all the same: {named}",
+                    "{}: not in {METADATA}, but played: {named}",
                     Foreign::path(dir)
                 )?;
                 match names.len().saturating_sub(NAMED) {

@@ -202,7 +202,7 @@ impl Drop for Feed {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let detail =
-                "reading ahead broke down by a fault of the player: what follows is missing";
+                "reading ahead failed because of a defect in the player: what follows is missing";
             let damage = internal(&self.bag, self.last, detail);
             self.batch.push(Cued::Damage(damage));
         }

@@ -217,7 +217,7 @@ fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Resu
         let known = schemas.get(&schema.header.id);
         return match known.filter(|known| **known != schema) {
             Some(known) => conflict(format!(
-                "schema {} is {:?} and is defined again, differently, as {:?}; the first one holds",
+                "schema {} is {:?} and is defined again, differently, as {:?}; the first definition is used",
                 schema.header.id, known.header.name, schema.header.name
             )),
             None => Ok(()),
@@ -232,7 +232,7 @@ fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Resu
     let is_other_type = type_name.is_some_and(|name| name != topic.type_name());
     if topic.name != channel.topic || topic.encoding != channel.message_encoding || is_other_type {
         return conflict(format!(
-            "channel {} is {:?} and is defined again, differently, as {:?}; the first one holds",
+            "channel {} is {:?} and is defined again, differently, as {:?}; the first definition is used",
             channel.id, topic.name, channel.topic
         ));
     }

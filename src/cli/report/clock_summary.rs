@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::summary::Ending;
+use super::units::factor;
 use crate::cli::args::verbs::clock_server::ClockSourceArg;
 use crate::cli::plan::{Plan, pace_factor};
 use crate::player::{Report, Status};
@@ -78,7 +79,12 @@ impl fmt::Display for ClockSummary {
         let [start, end] = [self.start_ns, self.end_ns].map(Time::<Ros>::from_nanos);
         write!(f, "{ended}: /clock went from {start} s to {end} s")?;
         if let Some(achieved) = self.rate.achieved {
-            write!(f, ", rate {achieved:.4}x (asked {}x)", self.rate.asked)?;
+            write!(
+                f,
+                ", rate {} (asked ×{})",
+                factor(achieved),
+                self.rate.asked
+            )?;
         }
         match self.jumps {
             0 => Ok(()),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::missing::findings::Findings;
 use super::missing::left_out::LeftOutMessages;
 use super::missing::losses::Losses;
-use super::units::{bytes, count, millis, plural};
+use super::units::{bytes, count, factor, millis, plural};
 use crate::bag::{Bag, Lost, MessageOrder};
 use crate::cli::plan::{LeftOut, Plan, pace_factor};
 use crate::player::{LeadMotion, Report};
@@ -96,7 +96,7 @@ impl fmt::Display for FollowedSummary {
             ("unknown", _) => write!(f, ", which never sent a time"),
             ("lost", _) => write!(f, ", which was silent at the end"),
             ("stands", _) => write!(f, ", which stood still at the end"),
-            (_, Some(factor)) => write!(f, ", at ×{factor:.2} at the end"),
+            (_, Some(rate)) => write!(f, ", at {} at the end", factor(rate)),
             (_, None) => Ok(()),
         }
     }
@@ -317,8 +317,10 @@ impl fmt::Display for Summary {
         );
         let size = bytes(self.bytes_sent);
         let rate = match (self.rate.asked, self.rate.achieved) {
-            (Some(asked), Some(achieved)) => format!(", rate {achieved:.4}x (asked {asked}x)"),
-            (None, Some(achieved)) => format!(", rate {achieved:.1}x"),
+            (Some(asked), Some(achieved)) => {
+                format!(", rate {} (asked ×{asked})", factor(achieved))
+            }
+            (None, Some(achieved)) => format!(", rate {}", factor(achieved)),
             (_, None) => String::new(),
         };
         write!(f, "{ended} {sent} on {topics}, {size}{rate}")?;
@@ -347,7 +349,7 @@ impl fmt::Display for Summary {
             (self.held_ms.gated, gates),
             (
                 self.held_ms.stalled,
-                "by blocked sends, or while the process did not run",
+                "by blocked sends, or while the process was suspended",
             ),
         ] {
             if span >= 100.0 {

@@ -24,6 +24,12 @@ pub(crate) fn millis(micros: f64) -> String {
     format!("{:.3} ms", micros / 1e3)
 }
 
+/// A factor between clocks: `×0.50`; below a tenth with four decimals.
+pub(crate) fn factor(factor: f64) -> String {
+    let decimals = if factor.abs() < 0.1 { 4 } else { 2 };
+    format!("×{factor:.decimals$}")
+}
+
 /// `1:02:03.4`, `02:03.4`; with a minus sign before the start.
 pub fn minutes_seconds(span: Duration) -> String {
     let sign = if span.is_negative() { "-" } else { "" };

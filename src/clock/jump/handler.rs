@@ -90,9 +90,7 @@ impl Handler {
             self.panics.fetch_add(1, Ordering::Relaxed);
             // A log subscriber is user code, too.
             catch_panic(|| {
-                tracing::error!(
-                    "a handler of {notice:?} panicked; the others are called all the same"
-                );
+                tracing::error!("a handler of {notice:?} panicked; the others are still called");
             });
         }
     }

@@ -31,7 +31,7 @@ use crate::tui::model::watch::WatchedValues;
 use crate::tui::pictures::found::FoundPictures;
 
 /// Why nothing happens while the player does not answer.
-pub(super) const NO_ANSWER: &str = "not done: the player does not answer";
+pub(super) const NO_ANSWER: &str = "ignored: the player does not answer";
 
 /// An event for the model.
 #[derive(Clone, PartialEq, Debug)]

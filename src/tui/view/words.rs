@@ -315,6 +315,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn late_messages_are_a_warning_from_one_in_a_hundred_on() {
+        let theme = Theme::PLAIN;
+        assert_ne!(theme.dim, theme.warning);
+        for (late, sent, style) in [
+            (0, 5, theme.dim),
+            (9, 1_000, theme.dim),
+            (10, 1_000, theme.warning),
+            (1, 1, theme.warning),
+            (1, 0, theme.warning),
+        ] {
+            assert_eq!(late_style(&theme, late, sent), style, "{late} of {sent}");
+        }
+    }
+
+    #[test]
     fn numbers_fit_their_columns() {
         for (hz, text) in [
             (0.0, "0.00"),

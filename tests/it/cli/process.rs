@@ -271,6 +271,20 @@ fn a_run_is_never_faster_than_its_rate_and_can_go_backwards() {
 }
 
 #[test]
+fn the_summary_shows_rates_as_factors() {
+    for (args, factors) in [
+        (&["--rate", "10"][..], r"rate ×\d+\.\d\d \(asked ×10\)"),
+        (&["--rate", "-10"], r"rate ×-\d+\.\d\d \(asked ×-10\)"),
+        (&["--rate", "max"], r"rate ×\d+\.\d\d\n"),
+    ] {
+        let mut play = play();
+        play.args(["--wire", "null", "--start", "+20s", "--end", "+20.5s"]);
+        let run = play.args(args).arg(demo()).assert().code(0);
+        run.stderr(predicates::str::is_match(factors).unwrap());
+    }
+}
+
+#[test]
 fn info_shows_duration_topics_and_counts() {
     let text = play().arg("info").arg(demo()).assert().code(0).stderr("");
     text.stdout(
@@ -287,6 +301,27 @@ fn info_shows_duration_topics_and_counts() {
     let info = json(&printed.stdout);
     assert_eq!(info["message_count"], 12_247);
     assert_eq!(info["topics"].as_array().unwrap().len(), 9);
+}
+
+/// The demo has a hole of four seconds, in which no topic has a message.
+#[test]
+fn info_lists_the_hole_of_the_demo() {
+    let text = play().arg("info").arg(demo()).assert().code(0);
+    text.stdout(contains(
+        "holes     1\n               +13.997 s     4.003 s  all topics\n",
+    ));
+    let printed = play()
+        .args(["info", "--format", "json"])
+        .arg(demo())
+        .output()
+        .unwrap();
+    let holes = &json(&printed.stdout)["holes"];
+    assert_eq!(holes.as_array().unwrap().len(), 1);
+    let hole = &holes[0];
+    assert_eq!(hole["topic"], serde_json::Value::Null);
+    assert_eq!(hole["start_ns"], 1_760_000_013_997_683_395_i64);
+    assert_eq!(hole["end_ns"], 1_760_000_018_001_344_319_i64);
+    assert_eq!(hole["duration_s"], 4.003_660_924);
 }
 
 #[test]

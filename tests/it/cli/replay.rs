@@ -407,7 +407,7 @@ fn run_into_pipe(folder: &Path, more: &[&str]) -> (Child, fs::File) {
 fn wait_for_silence(folder: &Path) {
     let log = folder.join("log");
     until("the line on the reader", || {
-        fs::read_to_string(&log).is_ok_and(|log| log.contains("pipe, which takes nothing"))
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("pipe, which does not read"))
     });
 }
 
@@ -420,7 +420,7 @@ fn a_signal_ends_a_run_whose_report_nobody_takes() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(143));
     let said = String::from_utf8(ended.stderr).unwrap();
-    let why = "pipe cannot be written: its reader takes nothing";
+    let why = "pipe cannot be written: its reader does not read";
     assert!(said.contains(why) && said.contains("passed: "), "{said}");
 }
 
@@ -431,7 +431,7 @@ fn the_time_limit_ends_a_run_whose_report_nobody_takes() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(1));
     let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("its reader takes nothing"), "{said}");
+    assert!(said.contains("its reader does not read"), "{said}");
 }
 
 #[test]

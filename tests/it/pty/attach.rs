@@ -179,7 +179,7 @@ fn a_key_while_there_is_no_answer_is_refused_at_once() {
     player.signal("-STOP");
     bar.wait_text("NO ANSWER");
     bar.keys(" ");
-    bar.wait_text("not done: the player does not answer");
+    bar.wait_text("ignored: the player does not answer");
     player.signal("-CONT");
     bar.wait_text("▶ PLAYING");
     assert_eq!(player.status()["state"], "playing");

@@ -47,6 +47,10 @@ fn without_a_terminal_of_its_own_it_plays_without_the_bar() {
         }
         session.assert_restored();
     }
+    let mut session = short(plain, &[]).env("TERM", "dumb").run();
+    let (_, frame) = session.wait_end();
+    let why = "no transport bar: the terminal cannot move its cursor (TERM)";
+    assert!(frame.has(why), "{frame}");
 }
 
 #[test]
@@ -292,6 +296,34 @@ fn the_theme_follows_the_background_of_the_terminal() {
     }
     let rgb = |colour| matches!(colour, Some(vt100::Color::Rgb(..)));
     assert!(rgb(dark) && rgb(playhead("amber", light, "")));
+}
+
+/// As many colours are used as the terminal says it has.
+#[test]
+fn the_number_of_colours_follows_the_terminal() {
+    for (term, variable, is_of_depth) in [
+        (
+            "xterm",
+            "truecolor",
+            (|colour| matches!(colour, vt100::Color::Rgb(..))) as fn(_) -> _,
+        ),
+        ("xterm-256color", "", |colour| {
+            matches!(colour, vt100::Color::Idx(16..))
+        }),
+        ("xterm", "", |colour| {
+            matches!(colour, vt100::Color::Idx(0..16))
+        }),
+    ] {
+        let session = play_demo(&["--start-paused", "--wire", "null"])
+            .background(DARK_BACKGROUND)
+            .env("TERM", term)
+            .env("COLORTERM", variable)
+            .run();
+        let row = session.wait_for("the bar", |frame| frame.shows("├●")).bar();
+        let playhead =
+            session.inspect_screen(|screen| screen.cell(row, 1).map(vt100::Cell::fgcolor));
+        assert!(playhead.is_some_and(is_of_depth), "{term}: {playhead:?}");
+    }
 }
 
 /// The terminal answers once a message has arrived, and the bar has the colours of that answer only if it still waits

@@ -424,6 +424,24 @@ fn a_watched_field_is_plotted_and_remembered() {
     assert!(!saved.exists(), "nothing is watched");
 }
 
+/// While the emergency stop is pressed, a part of the robot is in an error.
+#[test]
+fn a_watched_value_is_shown_with_the_name_of_its_constant() {
+    let args = ["--start-paused", "--start", "+12.7", "--wire", "null"];
+    let mut session = play_demo(&args).size(120, 40).run();
+    session.wait_text("PAUSED");
+    session.keys("/diagnostics");
+    session.wait_text("topic (1 of 9: diagnostics)");
+    session.keys(&format!("{ENTER}{ENTER}"));
+    session.wait_text("level: 2");
+    session.keys(&format!("{DOWN}{DOWN}{DOWN}w"));
+    session.wait_text("level: 2  watched");
+    session.keys(&format!("{ESC}{ESC}"));
+    session.wait_text("/diagnostics status[0].level  2 (ERROR)");
+    session.keys("q");
+    session.wait_end();
+}
+
 #[test]
 fn messages_are_found_and_a_part_is_cut_out() {
     let folder = tempfile::tempdir().unwrap();

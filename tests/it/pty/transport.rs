@@ -1,12 +1,15 @@
 //! The transport in a terminal: the effects of keys and mouse on the screen and for subscribers.
 
+use std::path::Path;
+
+use bagplay::bag::Bag;
 use bagplay::wire::ClockStateMessage;
 use rustix::process::Signal;
 use zenoh::Wait;
 
 use crate::pty::terminal_session::{
-    BACKSPACE, END_KEY, ENTER, ESC, Frame, HOME, LEFT, Listener, RIGHT, Received, Recorded,
-    TerminalSession, clicked, demo_range, play_bag, play_demo, since_start,
+    BACKSPACE, DOWN, END_KEY, ENTER, ESC, Frame, HOME, LEFT, Listener, RIGHT, Received, Recorded,
+    TerminalCommand, TerminalSession, clicked, demo_range, play_bag, play_demo, since_start,
 };
 use crate::support::mcaps::{Files, Note, Spec};
 use crate::support::network;
@@ -828,6 +831,38 @@ fn the_command_line_is_copied_and_printed_at_the_end() {
     assert!(bytes.contains(&format!("resume with: {copied}")), "{bytes}");
 }
 
+/// Position, rate, loop and clock are the same, and a topic that was muted is not played.
+#[test]
+fn the_command_line_that_is_printed_brings_back_the_view() {
+    let args = ["--start-paused", "--wire", "null", "--clock"];
+    let mut session = play_demo(&args).run();
+    session.wait_text("PAUSED");
+    session.keys("t]g");
+    session.wait_text("go to: ");
+    session.keys(&format!("+12.5{ENTER}"));
+    session.wait_text("+00:12.500");
+    session.keys(&format!("l{}l", "\x1b[1;2C".repeat(3)));
+    let left = session.wait_text("loop A-B").elapsed();
+    session.keys("q");
+    session.wait_end();
+    let bytes = String::from_utf8_lossy(&session.bytes()).into_owned();
+    let resumed = bytes
+        .split("resume with: play ")
+        .nth(1)
+        .expect("a command line");
+    let line = resumed.lines().next().unwrap().trim_end();
+    let program = assert_cmd::cargo::cargo_bin("play");
+    let script = format!("exec {} {line}", program.to_str().unwrap());
+    let again = TerminalCommand::of(Path::new("/bin/sh"), &["-c", &script]).run();
+    let frame = again.wait_for("the view", |frame| {
+        frame.has("PAUSED") && frame.has("loop A-B") && frame.has("/tf_static")
+    });
+    assert!(frame.has("×1.10") && frame.has("/clock: 40 Hz"), "{frame}");
+    assert!(!frame.has("/camera/image/compressed"), "{frame}");
+    assert_eq!(frame.elapsed(), left, "{frame}");
+    again.quit();
+}
+
 #[test]
 fn at_the_edges_the_command_line_has_what_is_not_as_it_was() {
     // At the start nothing was changed before, and nothing is left to resume.
@@ -869,11 +904,24 @@ fn a_subscriber_gets_every_message_while_the_bar_cuts_watches_and_finds() {
     session.wait_text("A at ");
     session.keys(&format!("{}l", "\x1b[1;2C".repeat(10)));
     session.wait_text("loop A-B");
+    session.keys(&format!("{DOWN}t"));
+    session.wait_text("/odom is muted");
     session.keys("x");
     session.wait_text(" write A-B to: demo_");
     session.keys(&format!("\x15{}{ENTER}", out.to_str().unwrap()));
     session.wait_text("messages, ");
-    session.keys(&format!("l{HOME} "));
+    let part = Bag::open(&[&out]).unwrap();
+    let [topic] = part.topics() else {
+        panic!("{:?}", part.topics())
+    };
+    assert_eq!(topic.name, "/imu");
+    let within = recorded.times(
+        "/imu",
+        0,
+        since_start(part.range().unwrap().stop().as_nanos()),
+    );
+    assert_eq!(topic.message_count, Some(within.len() as u64));
+    session.keys(&format!("tl{HOME} "));
     session.wait_text("▶ PLAYING");
     session.keys("/imu");
     session.wait_text(" of 2: imu)");

@@ -137,6 +137,38 @@ fn rows_of_topics_are_marked_while_the_playhead_is_in_their_damage() {
     assert_eq!(marked(SECONDS * 1000), (false, false));
 }
 
+/// A topic is lit where it should have messages: from the last one before its hole, which is not in it, to the first one
+/// after it. A latched topic has no hole.
+#[test]
+fn rows_of_topics_are_marked_while_they_are_silent() {
+    let camera = "/camera/front/image_raw";
+    let all = [camera, "/imu/data", "/diagnostics", "/tf_static"];
+    for (appearance, glyph) in [(appearance(), '░'), (ascii(), '!')] {
+        let hole = appearance.theme.hole.fg;
+        let mut model = with_events(appearance);
+        let mut marked = |millis| {
+            set_state(&mut model, State::Paused, millis);
+            let (buffer, _) = drawn(&model, size(120, 24));
+            let rows = text(&buffer);
+            all.map(|name| {
+                let row = rows.iter().position(|row| row.contains(name)).unwrap();
+                let is_marked = rows[row].chars().nth(1) == Some(glyph);
+                let cell = &buffer[(1, u16::try_from(row).unwrap())];
+                assert_eq!(is_marked, Some(cell.fg) == hole, "{}", rows[row]);
+                is_marked
+            })
+        };
+        assert_eq!(marked(20_000), [false; 4]);
+        assert_eq!(marked(20_001), [true, true, true, false]);
+        assert_eq!(marked(25_999), [true, true, true, false]);
+        assert_eq!(marked(26_000), [false; 4]);
+        // Only images are missing here.
+        assert_eq!(marked(40_000), [false; 4]);
+        assert_eq!(marked(40_150), [true, false, false, false]);
+        assert_eq!(marked(40_300), [false; 4]);
+    }
+}
+
 #[test]
 fn latched_messages_that_are_sent_again_are_counted_beside_the_others() {
     let mut model = with_events(appearance());

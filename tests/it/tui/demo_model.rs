@@ -264,7 +264,11 @@ pub(crate) fn fresh(appearance: Appearance) -> Model {
 
 /// With a lane, subscribers and some log lines; without a status of the player.
 pub(crate) fn with_events(appearance: Appearance) -> Model {
-    let mut model = fresh(appearance);
+    after_events(fresh(appearance))
+}
+
+/// The model after the same events.
+pub(crate) fn after_events(mut model: Model) -> Model {
     let mut counts = vec![Some(0); TOPICS.len()];
     for (topic, count) in [(0, 1), (1, 1), (4, 2), (5, 1), (9, 4), (10, 4)] {
         counts[topic] = Some(count);

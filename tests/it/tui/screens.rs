@@ -14,9 +14,11 @@ use bagplay::tui::{
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Color;
 
 use super::demo_model::*;
+use super::drawing::{CLASSES, Frames, styles};
+use super::parts::parts;
 
 /// Sizes from large to small.
 const SIZES: [(u16, u16); 14] = [
@@ -35,29 +37,6 @@ const SIZES: [(u16, u16); 14] = [
     (60, 1),
     (10, 1),
 ];
-
-/// Several frames, each under its title.
-#[derive(Default)]
-struct Frames(String);
-
-impl Frames {
-    fn add(&mut self, title: &str, model: &Model, size: Size) {
-        let line = "=".repeat(
-            usize::from(size.width)
-                .saturating_sub(title.len() + 4)
-                .max(3),
-        );
-        writeln!(self.0, "== {title} {line}\n{}", picture(model, size)).unwrap();
-    }
-
-    fn of_sizes(model: &Model, steps: &[(u16, u16)]) -> String {
-        let mut frames = Self::default();
-        for (width, height) in steps {
-            frames.add(&format!("{width}x{height}"), model, size(*width, *height));
-        }
-        frames.0
-    }
-}
 
 fn paused() -> Model {
     let mut model = with_events(appearance());
@@ -604,9 +583,6 @@ fn hex() -> Decoded {
     }
 }
 
-/// The sizes of the main classes.
-const CLASSES: [(u16, u16); 4] = [(200, 50), (120, 40), (80, 24), (40, 12)];
-
 #[test]
 fn watched_fields() {
     assert_snapshot!(Frames::of_sizes(&watching(appearance()), &CLASSES));
@@ -958,58 +934,6 @@ fn ascii_is_ascii() {
     }
 }
 
-/// Every row as runs of one style each, without blank runs of the default style.
-fn styles(model: &Model, size: Size) -> String {
-    let (buffer, _) = drawn(model, size);
-    let mut text = String::new();
-    for row in 0..size.height {
-        let mut runs: Vec<(String, String)> = Vec::new();
-        for column in 0..size.width {
-            let cell = &buffer[(column, row)];
-            let style = named(cell.style());
-            match runs.last_mut() {
-                Some((last, text)) if *last == style => text.push_str(cell.symbol()),
-                _ => runs.push((style, cell.symbol().to_owned())),
-            }
-        }
-        let shown = runs
-            .iter()
-            .filter(|(style, text)| !style.is_empty() || !text.trim().is_empty());
-        let shown = shown.map(|(style, text)| {
-            let gap = if style.is_empty() { "" } else { " " };
-            format!(
-                "{style}{gap}{:?}",
-                if style.contains("reversed") {
-                    text
-                } else {
-                    text.trim()
-                }
-            )
-        });
-        writeln!(text, "{row:2}: {}", shown.collect::<Vec<_>>().join(", ")).unwrap();
-    }
-    text
-}
-
-fn named(style: Style) -> String {
-    let mut words = Vec::new();
-    for (what, color) in [("fg", style.fg), ("bg", style.bg)] {
-        if let Some(color) = color.filter(|color| *color != Color::Reset) {
-            words.push(format!("{what}:{color}"));
-        }
-    }
-    for (name, modifier) in [
-        ("bold", Modifier::BOLD),
-        ("dim", Modifier::DIM),
-        ("reversed", Modifier::REVERSED),
-    ] {
-        if style.add_modifier.contains(modifier) {
-            words.push(name.to_owned());
-        }
-    }
-    words.join(" ")
-}
-
 /// Screens that show everything that has a colour.
 fn colourful(theme: Theme) -> Vec<(&'static str, Model)> {
     let mut models = states(&themed(theme));
@@ -1033,6 +957,7 @@ fn colourful(theme: Theme) -> Vec<(&'static str, Model)> {
     models.push(("watched", watching(themed(theme))));
     press(&mut looped, "g x enter");
     models.push(("a wrong time", looped));
+    models.extend(parts(&themed(theme)));
     models
 }
 
@@ -1062,6 +987,25 @@ fn styles_with_sixteen_colours() {
 #[test]
 fn styles_without_colours() {
     assert_snapshot!(styled(Theme::PLAIN));
+}
+
+#[test]
+fn styles_of_the_other_themes() {
+    let mut text = String::new();
+    for name in [ThemeName::Safe, ThemeName::Amber] {
+        let colours = theme(name, ColorDepth::True);
+        for (title, model) in colourful(colours) {
+            if ["playing", "in damage"].contains(&title) {
+                writeln!(
+                    text,
+                    "== {name:?}: {title}\n{}",
+                    styles(&model, size(100, 24))
+                )
+                .unwrap();
+            }
+        }
+    }
+    assert_snapshot!(text);
 }
 
 #[test]

@@ -1500,7 +1500,7 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     assert_eq!(last_log_line(&model), "still reading the index");
     known(&mut model, None);
     assert_eq!(effects_of(&mut model, "tab"), "");
-    let says = "holes were not looked for: too many messages, too many that no index lists, or another order than that of log times";
+    let says = "holes were not searched for: there are too many messages, the indexes do not list them, or messages are not played in the order of their log times";
     assert_eq!(last_log_line(&model), says);
     known(&mut model, Some(Vec::new()));
     assert_eq!(effects_of(&mut model, "h"), "");
@@ -1514,7 +1514,7 @@ fn tab_goes_from_hole_to_hole_of_the_selected_topic_or_of_all() {
     };
     set_status(&mut damaged, status);
     assert_eq!(effects_of(&mut damaged, "tab"), "");
-    let says = "no topic has a hole; of the damage that is known it is not known when it is";
+    let says = "no topic has a hole; the times of the known damage are unknown";
     assert_eq!(last_log_line(&damaged), says);
     known(&mut model, Some(holes()));
     let camera = "hole of /camera/front/image_raw from +00:40.000, 0.300 s";

@@ -92,7 +92,7 @@ impl System {
             .or_exit(Exit::Failed)?;
         let told: SystemOfCase = told
             .recv()
-            .map_err(|_| anyhow!("--held-system: standard input tells of no system"))
+            .map_err(|_| anyhow!("--held-system: standard input does not describe a system"))
             .or_exit(Exit::Usage)?;
         let past = Past {
             runs: told.runs_before,

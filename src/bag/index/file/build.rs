@@ -92,7 +92,7 @@ fn checked(usable: Usable, source: &Source, opening: &Opening<'_>) -> FileIndex 
     let found = index.chunks.len() - listed;
     let is_chunk = |chunk: &ChunkRef| chunk.storage == Storage::Chunk;
     if listed > 0 && index.chunks.iter().skip(listed).any(is_chunk) {
-        let detail = format!("index lacks {found} of the chunks, which were found all the same");
+        let detail = format!("the index lacks {found} of the chunks; they were found by a scan");
         index.report(source, data_end, (DamageKind::Index, detail));
     }
     index
@@ -160,7 +160,7 @@ fn check_end(source: &Source, index: &mut FileIndex) {
     };
     let mut behind = index.chunks.iter().filter(|chunk| chunk.offset > end);
     if let Some(at) = behind.next().map(|chunk| chunk.offset) {
-        let detail = "messages stand behind the end of the data; they are played, other readers may leave them out";
+        let detail = "messages follow the end of the data section; they are played, but other readers may skip them";
         index.report(source, at, (DamageKind::Framing, detail));
     }
 }

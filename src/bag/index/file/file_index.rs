@@ -195,7 +195,8 @@ impl FileIndex {
 
     /// Reports that a schema or channel has been defined before with different content.
     pub(crate) fn report_conflict(&mut self, source: &Source, at: u64, (what, id): (&str, u16)) {
-        let detail = format!("{what} {id} is defined again, differently; the first one holds");
+        let detail =
+            format!("{what} {id} is defined again, differently; the first definition is used");
         self.report(source, at, (DamageKind::ChannelConflict, detail));
     }
 

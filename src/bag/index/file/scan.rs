@@ -187,7 +187,7 @@ impl<'a> Scan<'a> {
         // A length that reaches beyond the data could hide what follows the chunk.
         let rest = parse::bytes_after_chunk_data(&header, frame.length);
         let length = if rest > SLACK {
-            let detail = format!("a chunk claims {rest} bytes behind its end");
+            let detail = format!("a chunk record is {rest} bytes longer than its chunk");
             self.index
                 .report(self.source, frame.at, (DamageKind::Framing, detail));
             frame.length - rest

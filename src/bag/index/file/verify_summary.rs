@@ -39,7 +39,7 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
         let ends_before = parse::bytes_after_chunk_data(&said, chunk.length - FRAME as u64) > SLACK;
         if ends_before || times(said.message_start_time, said.message_end_time) != chunk.times {
             let at = chunk.offset;
-            return Some(format!("the index says otherwise than the chunk at {at}"));
+            return Some(format!("the index contradicts the chunk at {at}"));
         }
         if chunk.uncompressed != said.uncompressed_size {
             sizes.push((chunk.offset, chunk.uncompressed, said.uncompressed_size));
@@ -95,8 +95,8 @@ pub(crate) fn compare_statistics(source: &Source, index: &mut FileIndex) {
 fn more(count: usize) -> String {
     match count {
         0 => String::new(),
-        1 => "; so it is with 1 other chunk".to_owned(),
-        count => format!("; so it is with {count} other chunks"),
+        1 => "; the same applies to 1 other chunk".to_owned(),
+        count => format!("; the same applies to {count} other chunks"),
     }
 }
 

@@ -159,9 +159,7 @@ impl Chain {
             ));
             After::Renew
         } else if record.ended != Ended::Complete {
-            self.renewed = Some(format!(
-                "the run of {name} before it did not come to its end"
-            ));
+            self.renewed = Some(format!("the run of {name} before it did not reach its end"));
             After::Renew
         } else {
             After::GoOn

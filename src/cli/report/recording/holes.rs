@@ -55,9 +55,9 @@ pub(crate) fn hole_lines(
 ) {
     let Some(holes) = holes else {
         page.push_str(if is_checked {
-            "holes     not looked for: there are too many long times between messages\n"
+            "holes     not searched for: there are too many long times between messages\n"
         } else {
-            "holes     not looked for: too many messages, or too many that no index lists; hint: --check\n"
+            "holes     not searched for: there are too many messages, or the indexes do not list them; hint: --check\n"
         });
         return;
     };

@@ -20,10 +20,21 @@ pub enum ColorDepth {
 impl ColorDepth {
     /// What the environment says of the terminal (`COLORTERM` and `TERM`).
     pub fn of_terminal() -> Self {
-        match crossterm::style::available_color_count() {
-            u16::MAX => Self::True,
-            256.. => Self::Indexed,
-            _ => Self::Sixteen,
+        let variable = |name| std::env::var(name).unwrap_or_default();
+        Self::of_variables(&variable("COLORTERM"), &variable("TERM"))
+    }
+
+    /// `COLORTERM` is set by terminals with any colour. Some set it to their name, so that `TERM` counts, too.
+    fn of_variables(colorterm: &str, term: &str) -> Self {
+        if colorterm.contains("truecolor")
+            || colorterm.contains("24bit")
+            || term.ends_with("-direct")
+        {
+            Self::True
+        } else if colorterm.contains("256") || term.contains("256") {
+            Self::Indexed
+        } else {
+            Self::Sixteen
         }
     }
 }
@@ -96,6 +107,23 @@ fn nearest_index(rgb: u32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_has_the_most_colours_that_either_variable_says() {
+        for (colorterm, term, depth) in [
+            ("truecolor", "xterm", ColorDepth::True),
+            ("24bit", "screen-256color", ColorDepth::True),
+            ("", "xterm-direct", ColorDepth::True),
+            ("", "xterm-256color", ColorDepth::Indexed),
+            ("gnome-terminal", "xterm-256color", ColorDepth::Indexed),
+            ("rxvt", "rxvt", ColorDepth::Sixteen),
+            ("", "xterm", ColorDepth::Sixteen),
+            ("", "", ColorDepth::Sixteen),
+        ] {
+            let found = ColorDepth::of_variables(colorterm, term);
+            assert_eq!(found, depth, "{colorterm} {term}");
+        }
+    }
 
     #[test]
     fn a_colour_of_the_palette_is_its_own_nearest() {

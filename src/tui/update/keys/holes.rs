@@ -84,15 +84,14 @@ impl Model {
         let not_looked_for = match &self.holes {
             Holes::Unknown => Some("still reading the index"),
             Holes::NotLookedFor => Some(
-                "holes were not looked for: too many messages, too many that no index lists, or another order than that of log times",
+                "holes were not searched for: there are too many messages, the indexes do not list them, or messages are not played in the order of their log times",
             ),
             Holes::Known(_) => None,
         };
         let side = if by < 0 { "earlier" } else { "later" };
         match (has_none, not_looked_for) {
             (true, None) if self.damaged_places() > 0 => {
-                "no topic has a hole; of the damage that is known it is not known when it is"
-                    .to_owned()
+                "no topic has a hole; the times of the known damage are unknown".to_owned()
             }
             (true, None) => "no topic has a hole, and no damage is known".to_owned(),
             (true, Some(why)) => why.to_owned(),

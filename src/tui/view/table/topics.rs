@@ -247,7 +247,7 @@ fn value(
     }
 }
 
-/// The number of messages sent and, after a `+`, of latched ones that were sent again after jumps; without the latter
+/// The number of messages sent and, after a `+`, of latched ones that were resent after seeks; without the latter
 /// if both do not fit.
 fn sent(counts: TopicCounts) -> String {
     const WIDTH: usize = 7;

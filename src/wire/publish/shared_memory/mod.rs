@@ -60,7 +60,7 @@ impl SharedMemory {
     fn up_to(most: u64, events: &Events) -> Result<Self, WireError> {
         let size = size_up_to(most)?;
         let unavailable = |source| WireError::SharedMemory {
-            reason: format!("{} MiB cannot be had", size >> 20),
+            reason: format!("{} MiB cannot be allocated", size >> 20),
             source: Some(source),
         };
         let memory = PosixShmProviderBackend::builder(usize::try_from(size).unwrap_or(usize::MAX))

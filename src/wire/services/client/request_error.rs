@@ -59,7 +59,7 @@ impl RequestError {
         let reason = if status.state == PlayerStatus::UNKNOWN {
             "the player has not started yet"
         } else {
-            "the player tells a state that this program does not know"
+            "the player reports a state that this program does not know"
         };
         Self::Refused(reason.to_owned())
     }

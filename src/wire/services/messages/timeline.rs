@@ -205,7 +205,7 @@ pub struct TopicProgress {
     pub late: u64,
     /// Messages that could not be sent.
     pub dropped: u64,
-    /// Latched messages that were sent again after jumps.
+    /// Latched messages that were resent after seeks.
     pub refilled: u64,
     /// Messages that were not sent because the topic was muted.
     pub skipped: u64,

@@ -148,9 +148,9 @@ impl Judges {
         }
     }
 
-    /// What is not judged, because the run did not come to its end.
+    /// What is not judged, because the run did not reach its end.
     fn skip(&self, record: &mut RunRecord) {
-        let why = "the run did not come to its end";
+        let why = "the run did not reach its end";
         let skipped = |kind, name: String| Check::new(kind, name, Verdict::Skipped, why);
         let names = self.expectations.names();
         let expected = names.map(|name| skipped(Kind::Expectation, name.to_owned()));
