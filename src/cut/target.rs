@@ -294,7 +294,7 @@ fn replace_directory(dir: TempDir, place: &Path) -> io::Result<()> {
         let kept = earlier.keep().join("earlier");
         let kept = Foreign::path(&kept).to_string();
         return Err(io::Error::other(format!(
-            "{error}; what was there is now {kept}"
+            "{error}; the earlier recording was moved to {kept}"
         )));
     }
     let _ = dir.keep();

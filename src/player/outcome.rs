@@ -36,7 +36,7 @@ pub enum Short {
     #[error("the connection to the network was lost")]
     NoPath,
     /// Another command replaced them.
-    #[error("another command came before it had taken effect")]
+    #[error("a later command replaced it")]
     Replaced,
     /// The run ended.
     #[error("the run is over")]
@@ -62,7 +62,7 @@ pub enum Refusal {
     #[error("the recording has no such topic")]
     UnknownTopic,
     /// Another jump came before this one had taken effect.
-    #[error("another jump came before it had taken effect")]
+    #[error("a later seek replaced it")]
     Replaced,
     /// The clock shows the time of the machine, which commands cannot change ([`Control::StopOnly`](super::Control)).
     #[error("the clock shows the time of the machine, which cannot be changed")]

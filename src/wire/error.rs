@@ -115,7 +115,7 @@ pub enum WireError {
     /// such a put has ended, zenoh no longer keeps its buffer valid, and a subscriber that reads it later discards the
     /// message.
     #[error(
-        "no memory can be shared with congestion control `block-first`: zenoh would lose messages; hint: --congestion block"
+        "shared memory cannot be used with congestion control `block-first`: zenoh would lose messages; hint: --congestion block"
     )]
     SharedMemoryAndBlockFirst,
     /// A thread could not be started.

@@ -239,7 +239,7 @@ impl Unescaped<'_> {
                 };
                 write!(
                     f,
-                    "{whose} took nothing for {:.1} s while {topic} was sent: it misses what is sent from now on, until it reads again",
+                    "{whose} read nothing for {:.1} s while {topic} was sent: it loses all further messages until it reads again",
                     waited.as_secs_f64()
                 )
             }
@@ -251,7 +251,7 @@ impl Unescaped<'_> {
                 let away = away.as_secs_f64();
                 write!(
                     f,
-                    "{who} was away for {away:.1} s and lost {} or more",
+                    "{who}: reading again after {away:.1} s; lost {} or more",
                     messages(*lost)
                 )
             }
@@ -266,7 +266,7 @@ impl Unescaped<'_> {
                 };
                 write!(
                     f,
-                    "{who} took nothing for {:.1} s, then its link closed: it may have lost up to {}",
+                    "{who} read nothing for {:.1} s, then its link closed: it may have lost up to {}",
                     away.as_secs_f64(),
                     messages(*possibly_lost)
                 )

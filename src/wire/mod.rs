@@ -25,6 +25,7 @@ pub use clock::watch::{ClockServer, ClockTick, ClockWatch};
 pub use dialect::check_cdr::{CdrError, check_cdr};
 
 pub use dialect::adapt::{Adapted, Samples, adapt, latched_depth};
+pub use dialect::dialects::not_carried;
 pub use dialect::names::check_name;
 pub use error::WireError;
 pub use event::WireEvent;

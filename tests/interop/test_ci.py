@@ -357,7 +357,7 @@ def test_a_burst_that_a_queue_cannot_hold_is_said_before_the_run(run, demo):
     gate = ("--gate", "/imu -> /answer", "--in-flight", "30", "--gate-timeout", "1")
     slow = node("--no-timer", "--compute", "0.004")
     lossy = run(*gate, command=slow, end="+0.5s")
-    lossy.says("/ci_node keeps 10 messages of /imu, and 30 of them go out without a wait")
+    lossy.says("/ci_node queues at most 10 messages of /imu, but 30 are sent back to back")
     refused = run(*gate, "--strict", command=slow, end="+0.5s")
     assert refused.exit == USAGE, refused.stderr
     assert refused.report["inputs"][0]["messages"] == 0
@@ -371,6 +371,6 @@ def test_a_burst_that_a_queue_cannot_hold_is_said_before_the_run(run, demo):
 def test_without_gates_all_that_goes_out_at_once_is_one_burst(run, demo, flags):
     case = run("--rate", "max", *flags, command=node("--no-timer"), end="+0.5s")
     count = len(inputs(demo, 0.5))
-    case.says(f"/ci_node keeps 10 messages of /imu, and {count} of them go out without a wait")
+    case.says(f"/ci_node queues at most 10 messages of /imu, but {count} are sent back to back")
     assert case.exit == (USAGE if flags else DONE), case.stderr
     assert case.report["inputs"][0]["messages"] == (0 if flags else count)

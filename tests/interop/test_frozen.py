@@ -88,10 +88,10 @@ def router(request):
 
 def test_a_stopped_subscriber_that_goes_on_receives_messages_and_the_clock_again(frozen, router):
     player = frozen("--loop", "--clock", "--stall-timeout", "1", router=router)
-    player.wait_for_log("took nothing for")
+    player.wait_for_log("read nothing for")
     frozen.resume()
     missed = frozen.missed()
-    player.wait_for_log("was away for")
+    player.wait_for_log("reading again after")
     player.interrupt()
     assert player.exit_code(timeout=PATIENCE) == INTERRUPTED
     assert "or more" in player.stderr()

@@ -64,9 +64,11 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
     };
     tracing::info!("writing {shown}");
     let mut lines = ProgressLines::begin(now());
-    let mut tell = |CutProgress { done, of, .. }| {
-        if let Some(percent) = lines.next(done, of, now()) {
-            tracing::info!("writing {shown}: {percent} %");
+    let mut tell = |CutProgress { done, of, look_up }| {
+        // Nothing is written during a look-up.
+        let tenths = look_up.is_none().then(|| lines.next(done, of, now()));
+        if let Some(tenths) = tenths.flatten() {
+            tracing::info!("writing {shown}: {tenths}0 %");
         }
         if is_over.load(Ordering::Relaxed) {
             ControlFlow::Break(())
@@ -100,26 +102,31 @@ fn write(bag: &Bag, request: &CutRequest, is_over: &AtomicBool, told: &EventSink
     }
 }
 
-/// The lines of the log that say how far a cut is: one every two seconds.
+/// The lines of the log that say how far a cut is: one for each tenth of it, at most one every two seconds.
 struct ProgressLines {
     last: Instant,
+    tenths: u64,
 }
 
 impl ProgressLines {
     const EVERY: Duration = Duration::from_secs(2);
 
     fn begin(now: Instant) -> Self {
-        Self { last: now }
+        Self {
+            last: now,
+            tenths: 0,
+        }
     }
 
-    /// How much is done, in percent, if it is time for a line.
+    /// How much is done, in tenths, if it is time for a line.
     fn next(&mut self, done: u64, of: u64, now: Instant) -> Option<u64> {
-        if now.duration_since(self.last) < Self::EVERY {
-            return None;
-        }
-        self.last = now;
-        let percent = u128::from(done) * 100 / u128::from(of.max(1));
-        u64::try_from(percent).ok()
+        let tenths = u128::from(done) * 10 / u128::from(of.max(1));
+        let tenths = u64::try_from(tenths).unwrap_or(10);
+        let is_due = now.duration_since(self.last) >= Self::EVERY && tenths > self.tenths;
+        is_due.then(|| {
+            (self.last, self.tenths) = (now, tenths);
+            tenths
+        })
     }
 }
 
@@ -183,7 +190,12 @@ mod tests {
             let at = begin + Duration::from_millis(100 * tenth);
             said.extend(lines.next(tenth, 50, at));
         }
-        assert_eq!(said, [40, 80]);
-        assert_eq!(lines.next(0, 0, begin + Duration::from_secs(9)), Some(0));
+        assert_eq!(said, [4, 8]);
+        // A slow cut has a line for each tenth.
+        let mut lines = ProgressLines::begin(begin);
+        let second = |n| begin + Duration::from_secs(n);
+        let said = (0..100).filter_map(|n| lines.next(n, 100, second(n * 10)));
+        assert_eq!(said.collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(lines.next(0, 0, second(10_000)), None);
     }
 }

@@ -9,13 +9,12 @@ use bagplay::tui::{
 use super::settings;
 use crate::app::dirs;
 use crate::app::failure::{Failure, OrExit};
-use crate::app::log::Log;
 
 /// The settings of the user.
 #[derive(Debug)]
 pub(crate) struct Look {
     config: Config,
-    is_ascii: bool,
+    pub(crate) is_ascii: bool,
     has_colours: bool,
 }
 
@@ -57,13 +56,6 @@ impl Look {
 }
 
 impl Look {
-    /// What is logged while the bar is not shown has the same signs as the bar.
-    pub(crate) fn apply_to(&self, log: &Log) {
-        if self.is_ascii {
-            log.show_ascii();
-        }
-    }
-
     /// How pictures are drawn, if there are any.
     fn pictures(&self, are_there: bool, depth: ColorDepth) -> PictureStyle {
         if !are_there {

@@ -73,6 +73,11 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// Whether everything is written in ASCII.
+    pub(crate) const fn is_ascii(&self) -> bool {
+        self.look.is_ascii
+    }
+
     /// Where the player is to begin, if the recording was left there.
     pub(crate) fn prepare(&mut self, bag: &Bag, played: TimeRange) -> Option<Time<Ros>> {
         let position = resume::position(&self.args, bag);
@@ -126,7 +131,6 @@ pub(crate) fn watch<O>(
         tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()
     });
-    look.apply_to(&run.log_target.log);
     let name = bag.files().first().map(|file| file.name.last_part());
     let mut host = LocalRun::new(run, running, bag, marks);
     let shown = show(

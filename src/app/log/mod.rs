@@ -123,7 +123,6 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
         stderr,
         is_coloured,
         is_terminal,
-        is_ascii: false,
         file,
         backlog: VecDeque::new(),
         screen: None,
@@ -196,8 +195,6 @@ struct Destinations {
     stderr: LogQueue,
     is_coloured: bool,
     is_terminal: bool,
-    /// Whether the terminal shows signs of this program in ASCII.
-    is_ascii: bool,
     file: Option<LogQueue>,
     backlog: VecDeque<LogRecord>,
     screen: Option<Listener>,
@@ -222,13 +219,6 @@ impl Log {
         let mut destinations = self.destinations();
         destinations.backlog.drain(..).for_each(&screen);
         destinations.screen = Some(screen);
-    }
-
-    /// From now on the signs of this program are in ASCII on a terminal. Names and texts from elsewhere stay as they
-    /// are.
-    #[cfg(feature = "tui")]
-    pub(crate) fn show_ascii(&self) {
-        self.destinations().is_ascii = true;
     }
 
     /// Lines go to stderr again; warnings and errors that only the screen has shown are logged once more.
@@ -268,11 +258,7 @@ impl Destinations {
 
     fn to_stderr(&self, record: &LogRecord) {
         let (label, colour) = label(record.level);
-        let text = if self.is_ascii && self.is_terminal {
-            &in_ascii(&record.text)
-        } else {
-            &record.text
-        };
+        let text = &record.text;
         self.stderr.put(if self.is_coloured && !label.is_empty() {
             format!("{colour}{label}\x1b[0m{text}\n")
         } else {
@@ -290,13 +276,6 @@ impl Destinations {
             ));
         }
     }
-}
-
-/// The signs that this program uses, in ASCII.
-fn in_ascii(text: &str) -> String {
-    text.replace('×', "x")
-        .replace(['−', '–'], "-")
-        .replace('…', "...")
 }
 
 /// The last distinct lines.

@@ -42,6 +42,7 @@ pub(crate) fn run(
     let (bag, mut plan) = prepare(args, log_target)?;
     plan.options.digest = output.format == Format::Json;
     plan.options.when_done = interface.when_done(args);
+    let is_ascii = interface.is_ascii(args);
 
     let rules = Rules::of(args);
     let adapt = |options| WireOptions {
@@ -118,7 +119,7 @@ pub(crate) fn run(
         let (start, stop) = (range.start(), range.stop());
         tracing::warn!("no messages of the played topics from {start} s to {stop} s");
     }
-    shutdown::report(output.format, &summary)?;
+    shutdown::report(output.format, is_ascii, &summary)?;
     exit_code(args, &bag, &summary, ending)
 }
 
@@ -233,6 +234,15 @@ impl Interface {
             }
             #[cfg(feature = "tui")]
             Self::Bar(setup) => setup.prepare(bag, played),
+        }
+    }
+
+    /// Whether everything is written in ASCII.
+    const fn is_ascii(&self, args: &PlayArgs) -> bool {
+        match self {
+            Self::Headless => args.screen.ascii,
+            #[cfg(feature = "tui")]
+            Self::Bar(setup) => setup.is_ascii(),
         }
     }
 

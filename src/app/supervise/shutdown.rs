@@ -85,14 +85,23 @@ pub(crate) fn leave(network: Network, out: PlayOutput) {
 
 /// Writes the summary of a run: as a result, or for people into the log. A result that cannot be written is a failure;
 /// a closed pipe is not.
-pub(crate) fn report<S: Serialize + Display>(format: Format, summary: &S) -> Result<(), Failure> {
+pub(crate) fn report<S: Serialize + Display>(
+    format: Format,
+    is_ascii: bool,
+    summary: &S,
+) -> Result<(), Failure> {
     match format {
         Format::Json => match stdout::json(summary) {
             Err(failure) if failure.is_closed_pipe() => Ok(()),
             done => done,
         },
         Format::Text => {
-            for line in summary.to_string().lines() {
+            let text = if is_ascii {
+                format!("{summary:#}")
+            } else {
+                summary.to_string()
+            };
+            for line in text.lines() {
                 tracing::info!("{line}");
             }
             Ok(())

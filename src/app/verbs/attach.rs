@@ -48,7 +48,6 @@ pub(crate) fn run(
         return Err(Failure::new(Exit::Usage, error));
     }
     let look = Look::of_user(args.ascii, output)?;
-    look.apply_to(&log_target.log);
     let (session, changes) = join(&args.reach)?;
     let exit = show(args, &session, &changes, &look, log_target);
     leave(session);

@@ -95,6 +95,6 @@ pub(crate) fn run(
         ending.how = Ending::Stopped;
     }
     let summary = ClockSummary::new(args.source, &plan, &report, (start, last), ending.how);
-    shutdown::report(output.format, &summary)?;
+    shutdown::report(output.format, false, &summary)?;
     Ok(ending.exit)
 }

@@ -16,7 +16,7 @@ pub(crate) struct Window<'a> {
     source: &'a Source,
     held: Held,
     step: usize,
-    /// The end of what is needed.
+    /// No read goes beyond this unless what is asked for does.
     end: u64,
 }
 

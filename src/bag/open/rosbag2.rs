@@ -56,7 +56,7 @@ impl fmt::Display for Note {
             ),
             Self::Counts { dir, told, there } => write!(
                 f,
-                "{}: {METADATA} counts {told} messages, and {there} are there",
+                "{}: {METADATA} gives a message count of {told}, but the files have {there}",
                 Foreign::path(dir)
             ),
             Self::Unlisted { dir, names } => {
@@ -98,7 +98,7 @@ pub enum DirectoryError {
     },
     /// Its messages are stored in another format than MCAP.
     #[error(
-        "{}: recorded in `{}`, and only mcap is played; hint: {hint}",
+        "{}: the storage is `{}`, but only mcap can be played; hint: {hint}",
         Foreign::path(path),
         Foreign::text(storage)
     )]
@@ -112,7 +112,7 @@ pub enum DirectoryError {
     },
     /// It was compressed in a way that is not supported.
     #[error(
-        "{}: {}, which is not read; hint: {hint}",
+        "{}: {}, which is not supported; hint: {hint}",
         Foreign::path(path),
         Foreign::text(what)
     )]
@@ -126,7 +126,7 @@ pub enum DirectoryError {
     },
     /// A listed path leads out of the directory.
     #[error(
-        "{}: `{}` leads out of the directory; hint: name the recordings themselves",
+        "{}: `{}` is outside the directory; hint: give the .mcap files instead",
         Foreign::path(path),
         Foreign::text(listed)
     )]
@@ -305,7 +305,7 @@ fn hint(missing: &[Missing], listing: &Listing) -> &'static str {
     } else if listing.has_sqlite {
         "it is a recording in sqlite3: `ros2 bag convert` writes it as MCAP"
     } else if listing.has_no_files() {
-        "what has the name of a recording in it is no file"
+        "the entries named like recordings are not regular files"
     } else {
         "a rosbag2 directory holds .mcap or .mcap.zstd files"
     }

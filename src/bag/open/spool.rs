@@ -22,7 +22,7 @@ const ALWAYS: u64 = 64 << 20;
 const MOST_TIMES: u64 = 1_000;
 const PIECE: usize = 128 << 10;
 const OTHER: &str =
-    "a whole MCAP recording in zstd is named .mcap.zstd; give it the name of what it is";
+    "only an MCAP recording compressed with zstd may be named .mcap.zstd; rename the file";
 const AGAIN: &str = "copy it again from where it was recorded";
 
 /// Why a compressed recording cannot be unpacked.

@@ -178,8 +178,8 @@ impl<'a> Tally<'a> {
     fn unlisted(&self) -> Option<String> {
         let channel = self.other.filter(|_| !self.listed.is_empty())?;
         Some(format!(
-            "chunk holds messages of channel {channel}, which its index leaves out; from here on no chunk of the \
-             file is passed over by its index, those before may have been"
+            "chunk has messages of channel {channel}, which its index does not list; all later chunks of the file \
+             are read whatever their index says, but earlier ones may have been skipped"
         ))
     }
 

@@ -109,7 +109,8 @@ impl Behind<'_> {
     fn end_before(&mut self, next: &ChunkRef, cost: Cost) {
         let head = length_of_head(next).unwrap_or(0) as u64;
         let next_indexes = next.offset.saturating_add(next.length);
-        if next_indexes.saturating_sub(self.at) >= cost.piece() as u64 {
+        let is_behind = next.offset >= self.at;
+        if is_behind && next_indexes.saturating_sub(self.at) >= cost.piece() as u64 {
             self.window.end_at(next.offset.saturating_add(head));
         }
     }

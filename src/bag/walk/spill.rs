@@ -33,8 +33,8 @@ const TMPFS: u64 = 0x0102_1994;
 /// The system did not create, write or read the file.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}: {source}; so overlapping chunks that are too large for the read-ahead are decompressed many times, which takes \
-     long; hint: let TMPDIR name a directory on a disk with enough space",
+    "{}: {source}; so overlapping chunks that are larger than the read-ahead are decompressed many times, which is \
+     slow; hint: set TMPDIR to a directory on a disk with enough space",
     Foreign::path(dir)
 )]
 pub(crate) struct SpillError {

@@ -113,7 +113,9 @@ impl RunFolder {
                 return Err(RunFolderError::Busy { path: path.clone() });
             }
             Err(TryLockError::Error(error)) if has_no_locks(&error) => {
-                tracing::warn!("nothing keeps another run from the same folder: {error}");
+                tracing::warn!(
+                    "the folder cannot be locked, so another run may use it too: {error}"
+                );
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }

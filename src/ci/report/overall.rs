@@ -221,7 +221,7 @@ pub(super) fn title(run: &RunRecord) -> String {
 pub(super) fn repetitions(repeated: &Repeated) -> String {
     let runs = plural(usize::try_from(repeated.runs).unwrap_or(usize::MAX), "run");
     let digests = match (repeated.runs, repeated.digests.len()) {
-        (0, _) => return "no run came to its end".to_owned(),
+        (0, _) => return "no run reached its end".to_owned(),
         (1, _) => "",
         (_, 0) => ", no digest",
         (_, 1) => ", equal digests",

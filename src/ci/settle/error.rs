@@ -23,7 +23,7 @@ pub enum LookError {
     #[error("there is no process in process group {0}")]
     NoGroup(u32),
     /// The process that looks runs while it looks, so it never settles.
-    #[error("the process that looks cannot be looked at")]
+    #[error("a process cannot watch its own threads settle")]
     Own,
     /// There are more threads than are looked at.
     #[error("there are more than {MOST_THREADS} threads")]

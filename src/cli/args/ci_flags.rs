@@ -216,19 +216,19 @@ impl CiArgs {
         }
         if self.lockstep && !self.has_program() {
             return Some(
-                "--lockstep waits for a program under test, and there is none: name its command line after `--`, or \
-                 processes that run with --pid or --cgroup",
+                "--lockstep needs a program under test: give its command line after `--`, or running processes with \
+                 --pid or --cgroup",
             );
         }
         if self.cgroup.is_some() && !self.command.is_empty() {
             return Some(
-                "--cgroup names all processes under test, and a program after `--` is not in that control group: give one of \
-                 both, or --pid beside the program",
+                "--cgroup and a program after `--` exclude each other: the program would not be in that control group; hint: use \
+                 --pid with the program",
             );
         }
         if self.isolated && (!self.pid.is_empty() || self.cgroup.is_some()) {
             return Some(
-                "--isolated makes a network of its own, and processes that run already (--pid, --cgroup) are not in it",
+                "--isolated creates a separate network, which running processes (--pid, --cgroup) cannot join",
             );
         }
         let is_repeated = |(at, rule): (usize, &GateRule)| self.gate[..at].contains(rule);
@@ -236,10 +236,9 @@ impl CiArgs {
             return Some("--gate is given twice with the same rule");
         }
         if self.golden_rules.is_some() && self.golden.is_none() {
-            return Some("--golden-rules belongs to a recording of --golden, and there is none");
+            return Some("--golden-rules needs --golden");
         }
-        (self.update_golden && self.golden.is_none())
-            .then_some("--update-golden replaces the recording of --golden, and there is none")
+        (self.update_golden && self.golden.is_none()).then_some("--update-golden needs --golden")
     }
 }
 

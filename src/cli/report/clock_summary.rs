@@ -82,7 +82,7 @@ impl fmt::Display for ClockSummary {
             write!(
                 f,
                 ", rate {} (asked ×{})",
-                factor(achieved),
+                factor(achieved, false),
                 self.rate.asked
             )?;
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::missing::findings::Findings;
 use super::missing::left_out::LeftOutMessages;
 use super::missing::losses::Losses;
-use super::units::{bytes, count, factor, millis, plural};
+use super::units::{bytes, count, factor, millis, plural, times};
 use crate::bag::{Bag, Lost, MessageOrder};
 use crate::cli::plan::{LeftOut, Plan, pace_factor};
 use crate::player::{LeadMotion, Report};
@@ -95,8 +95,10 @@ impl fmt::Display for FollowedSummary {
         match (self.state, self.factor) {
             ("unknown", _) => write!(f, ", which never sent a time"),
             ("lost", _) => write!(f, ", which was silent at the end"),
-            ("stands", _) => write!(f, ", which stood still at the end"),
-            (_, Some(rate)) => write!(f, ", at {} at the end", factor(rate)),
+            ("stands", _) => write!(f, ", which was paused at the end"),
+            (_, Some(rate)) => {
+                write!(f, ", at {} at the end", factor(rate, f.alternate()))
+            }
             (_, None) => Ok(()),
         }
     }
@@ -302,7 +304,7 @@ fn messages_lost(bag: &Bag, plan: &Plan) -> Option<u64> {
 }
 
 impl fmt::Display for Summary {
-    /// One line for the run, one for its timing, and one for each problem.
+    /// One line for the run, one for its timing, and one for each problem. With `{:#}` its own signs are in ASCII.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let topics = self.topics.iter().filter(|topic| topic.sent > 0).count() as u64;
         let ended = match self.ended {
@@ -316,11 +318,16 @@ impl fmt::Display for Summary {
             plural(topics, "topic"),
         );
         let size = bytes(self.bytes_sent);
+        let is_ascii = f.alternate();
         let rate = match (self.rate.asked, self.rate.achieved) {
             (Some(asked), Some(achieved)) => {
-                format!(", rate {} (asked ×{asked})", factor(achieved))
+                format!(
+                    ", rate {} (asked {}{asked})",
+                    factor(achieved, is_ascii),
+                    times(is_ascii)
+                )
             }
-            (None, Some(achieved)) => format!(", rate {}", factor(achieved)),
+            (None, Some(achieved)) => format!(", rate {}", factor(achieved, is_ascii)),
             (_, None) => String::new(),
         };
         write!(f, "{ended} {sent} on {topics}, {size}{rate}")?;
@@ -337,7 +344,8 @@ impl fmt::Display for Summary {
             )?;
         }
         if let Some(followed) = &self.followed {
-            write!(f, "\n{followed}")?;
+            f.write_str("\n")?;
+            fmt::Display::fmt(followed, f)?;
         }
         let gates = if self.followed.is_some() {
             "for the followed clock, for subscribers, or for the network"

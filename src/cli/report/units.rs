@@ -24,10 +24,15 @@ pub(crate) fn millis(micros: f64) -> String {
     format!("{:.3} ms", micros / 1e3)
 }
 
-/// A factor between clocks: `×0.50`; below a tenth with four decimals.
-pub(crate) fn factor(factor: f64) -> String {
+/// A factor between clocks: `×0.50`; below a tenth with four decimals. In ASCII `x0.50`.
+pub(crate) fn factor(factor: f64, is_ascii: bool) -> String {
     let decimals = if factor.abs() < 0.1 { 4 } else { 2 };
-    format!("×{factor:.decimals$}")
+    format!("{}{factor:.decimals$}", times(is_ascii))
+}
+
+/// The sign before a factor.
+pub(crate) const fn times(is_ascii: bool) -> char {
+    if is_ascii { 'x' } else { '×' }
 }
 
 /// `1:02:03.4`, `02:03.4`; with a minus sign before the start.
@@ -46,4 +51,24 @@ pub fn minutes_seconds(span: Duration) -> String {
         String::new()
     };
     format!("{sign}{hours}{minutes:02}:{seconds:02}.{tenth}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_have_two_decimals_or_four_below_a_tenth() {
+        for (number, text) in [
+            (1.0, "×1.00"),
+            (0.9885, "×0.99"),
+            (-10.0, "×-10.00"),
+            (0.1, "×0.10"),
+            (0.0333, "×0.0333"),
+            (-0.001, "×-0.0010"),
+        ] {
+            assert_eq!(factor(number, false), text);
+            assert_eq!(factor(number, true), text.replace('×', "x"));
+        }
+    }
 }

@@ -5,15 +5,42 @@
 //! the enums of `interface.rs`; the compiler names every place that has to decide.
 
 use super::interface::{Nodes, Plan};
+use super::notation::Notation;
 use super::own_clock::ClockAnnouncer;
 use super::plain;
 use super::plan::OwnClock;
+use super::ros1_topics::Ros1Topics;
+use crate::bag::{Topic, TopicId};
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::options::Played;
+use crate::wire::options::{Played, Protocol, Ros1Messages, Skipped};
+use crate::wire::rmw_zenoh::advertise;
 use crate::wire::rmw_zenoh::graph::Wake;
 use crate::wire::rmw_zenoh::node::Node;
 use crate::wire::rmw_zenoh::ours::Ours;
+
+/// The topics of a recording that a protocol cannot carry under their own names, with the reasons. ROS 1 topics count
+/// in their ROS 2 form where subscribers are ROS 2 nodes.
+pub fn not_carried(protocol: Protocol, topics: &[Topic]) -> Vec<Skipped> {
+    let played = (0..).zip(topics).map(|(id, topic)| Played {
+        id: TopicId(id),
+        name: topic.name.clone(),
+        topic: topic.clone(),
+        qos: None,
+    });
+    let played: Vec<Played> = played.collect();
+    let for_nodes = |notation| {
+        let topics = Ros1Topics::of(&played, Ros1Messages::Transcoded);
+        advertise::grouped(&topics, OwnClock::NotServed, &notation).1
+    };
+    match protocol {
+        Protocol::RmwZenoh => for_nodes(Notation::RmwZenoh { domain: 0 }),
+        Protocol::Ros2Dds => for_nodes(Notation::Ros2Dds {
+            namespace: "/".into(),
+        }),
+        Protocol::PlainKeys => plain::grouped(&played, OwnClock::NotServed).1,
+    }
+}
 
 /// A dialect, as this session speaks it.
 #[derive(Clone, Copy, Debug)]

@@ -4,19 +4,21 @@
 //! so a subscriber is known only by the route that zenoh reports. The clock, if served, is CDR on the key `clock`.
 
 use super::interface::{Latched, MessageForm, Plan, TopicSpec, Transcoders};
-use super::plan::{CLOCK, OwnClock, clock_qos, group};
+use super::plan::{CLOCK, Group, OwnClock, clock_qos, group, require_any};
 use crate::bag::TopicId;
 use crate::ros::Qos;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::options::Played;
+use crate::wire::options::{Played, Skipped};
 
 /// How many samples a latched topic keeps if its profile leaves the depth open.
 const DEFAULT_DEPTH: u32 = 42;
 
 /// Plans all topics whose name is valid as a key.
 pub(crate) fn plan(played: &[Played], clock: OwnClock, events: &Events) -> Result<Plan, WireError> {
-    let (groups, skipped) = group(played, clock, |_| Ok(String::new()))?;
+    let grouped = grouped(played, clock);
+    require_any(played, &grouped, clock)?;
+    let (groups, skipped) = grouped;
     let topics = groups.into_iter();
     let topics = topics.map(|group| topic(group.ids(), group.qos(events), group.name));
     Ok(Plan {
@@ -26,6 +28,11 @@ pub(crate) fn plan(played: &[Played], clock: OwnClock, events: &Events) -> Resul
         transcoders: Transcoders::new(),
         ours: Vec::new(),
     })
+}
+
+/// The topics that can be published, and those that cannot.
+pub(crate) fn grouped(played: &[Played], clock: OwnClock) -> (Vec<Group<'_>>, Vec<Skipped>) {
+    group(played, clock, |_| Ok(String::new()))
 }
 
 /// What to declare for the clock.

@@ -37,13 +37,12 @@ pub(crate) struct Group<'a> {
     others: Vec<&'a Played>,
 }
 
-/// Groups the recorded topics that can be published: those with a type (`type_of`) and a name that is valid as a
-/// key. If invalid names leave nothing to publish, not even a clock, that is an error.
+/// Groups the recorded topics that can be published: those with a type (`type_of`) and a name that is valid as a key.
 pub(crate) fn group<'a>(
     played: &'a [Played],
     clock: OwnClock,
     type_of: impl Fn(&Played) -> Result<String, SkipReason>,
-) -> Result<(Vec<Group<'a>>, Vec<Skipped>), WireError> {
+) -> (Vec<Group<'a>>, Vec<Skipped>) {
     let (mut groups, mut skipped) = (Vec::<Group<'a>>::new(), Vec::new());
     for one in played {
         // The type is checked first: a name does not matter if the topic cannot be played anyway.
@@ -69,11 +68,26 @@ pub(crate) fn group<'a>(
             }),
         }
     }
-    if groups.is_empty() && clock == OwnClock::NotServed {
-        let mut playable = played.iter().filter(|one| type_of(one).is_ok());
-        playable.try_for_each(|one| check_name(&one.name).map(drop))?;
+    (groups, skipped)
+}
+
+/// If invalid names leave nothing to publish, not even a clock, that is an error.
+pub(crate) fn require_any(
+    played: &[Played],
+    (groups, skipped): &(Vec<Group<'_>>, Vec<Skipped>),
+    clock: OwnClock,
+) -> Result<(), WireError> {
+    if !groups.is_empty() || clock == OwnClock::Served {
+        return Ok(());
     }
-    Ok((groups, skipped))
+    let has_wrong_name = |one: &&Played| {
+        let is_one = |it: &Skipped| it.id == one.id && matches!(it.reason, SkipReason::Name(_));
+        skipped.iter().any(is_one)
+    };
+    match played.iter().find(has_wrong_name) {
+        Some(one) => check_name(&one.name).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// The name on the wire, or the reason why the topic is skipped.

@@ -94,7 +94,7 @@ impl Environment {
         if !left_out.is_empty() {
             let keys = left_out.join(", ");
             self.warnings.push(format!(
-                "ZENOH_CONFIG_OVERRIDE: {keys} would lead an isolated session elsewhere and is ignored"
+                "ZENOH_CONFIG_OVERRIDE: {keys} is ignored: it would connect an isolated session to other networks"
             ));
         }
         self.config_file = None;

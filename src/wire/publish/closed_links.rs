@@ -276,7 +276,7 @@ mod tests {
         let gone = bench.events.try_recv().unwrap();
         assert_eq!(
             gone.to_string(),
-            "/listener took nothing for 2.0 s, then its link closed: it may have lost up to 91 messages"
+            "/listener read nothing for 2.0 s, then its link closed: it may have lost up to 91 messages"
         );
         assert!(bench.events.try_recv().is_err());
     }
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(bench.possibly_lost(), 20);
         let gone = bench.events.try_recv().unwrap().to_string();
         assert!(
-            gone.starts_with("/listener took nothing for 2.2 s"),
+            gone.starts_with("/listener read nothing for 2.2 s"),
             "{gone}"
         );
     }

@@ -6,7 +6,7 @@ use crate::ros::{Qos, dds_type, ros_type, unreachable_name};
 use super::graph::Graph;
 use super::type_hash::{HashForm, resolve};
 use crate::wire::dialect::notation::Notation;
-use crate::wire::dialect::plan::{OwnClock, group};
+use crate::wire::dialect::plan::{Group, OwnClock, group, require_any};
 use crate::wire::dialect::ros1_topics::Ros1Topics;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
@@ -30,6 +30,33 @@ pub(crate) fn plan(
     (graph, notation): (&Graph, &Notation),
     events: &Events,
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
+    let grouped = grouped(topics, clock, notation);
+    require_any(&topics.played, &grouped, clock)?;
+    let (groups, skipped) = grouped;
+    let planned = groups.into_iter().map(|group| {
+        let topic = &group.first.topic;
+        let resolved = resolve(form, graph, &group.name, &group.type_name, topic);
+        // An unknown hash keeps messages from subscribers only if keys name hashes.
+        if let Some(warning) = resolved.warning.filter(|_| notation.names_types()) {
+            events.send(warning);
+        }
+        Planned {
+            ids: group.ids(),
+            qos: group.qos(events),
+            hash: resolved.hash,
+            name: group.name,
+            dds_type: group.type_name,
+        }
+    });
+    Ok((planned.collect(), skipped))
+}
+
+/// The topics that can be published, and those that cannot.
+pub(crate) fn grouped<'a>(
+    topics: &'a Ros1Topics,
+    clock: OwnClock,
+    notation: &Notation,
+) -> (Vec<Group<'a>>, Vec<Skipped>) {
     let type_of = |one: &Played| {
         let refused = (!notation.carries_any_name()).then(|| unreachable_name(&one.name));
         match refused.flatten() {
@@ -37,30 +64,19 @@ pub(crate) fn plan(
             None => ros_type_of(one, topics),
         }
     };
-    let (groups, mut skipped) = group(&topics.played, clock, type_of)?;
-    let mut planned: Vec<Planned> = Vec::new();
+    let (groups, mut skipped) = group(&topics.played, clock, type_of);
+    let mut kept: Vec<Group<'a>> = Vec::new();
     for group in groups {
-        let first = planned.iter().find(|other| other.name == group.name);
-        if let Some(first) = first.filter(|_| !notation.names_types()) {
-            let first = ros_type(&first.dds_type);
-            skipped.extend(group.skipped(&SkipReason::OtherType(first)));
-            continue;
+        let first = kept.iter().find(|other| other.name == group.name);
+        match first.filter(|_| !notation.names_types()) {
+            Some(first) => {
+                let first = ros_type(&first.type_name);
+                skipped.extend(group.skipped(&SkipReason::OtherType(first)));
+            }
+            None => kept.push(group),
         }
-        let topic = &group.first.topic;
-        let resolved = resolve(form, graph, &group.name, &group.type_name, topic);
-        // An unknown hash keeps messages from subscribers only if keys name hashes.
-        if let Some(warning) = resolved.warning.filter(|_| notation.names_types()) {
-            events.send(warning);
-        }
-        planned.push(Planned {
-            ids: group.ids(),
-            qos: group.qos(events),
-            hash: resolved.hash,
-            name: group.name,
-            dds_type: group.type_name,
-        });
     }
-    Ok((planned, skipped))
+    (kept, skipped)
 }
 
 fn ros_type_of(one: &Played, topics: &Ros1Topics) -> Result<String, SkipReason> {

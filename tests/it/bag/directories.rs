@@ -120,7 +120,7 @@ fn a_message_count_that_differs_from_the_metadata_is_a_note() {
         for note in bag.notes() {
             let text = note.to_string();
             assert!(
-                text.ends_with("counts 2 messages, and 1 are there"),
+                text.ends_with("gives a message count of 2, but the files have 1"),
                 "{text}"
             );
         }

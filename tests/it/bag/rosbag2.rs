@@ -148,7 +148,7 @@ fn files_missing_in_the_metadata_follow_the_listed_ones() {
     );
     let notes = dir.resolve().unwrap().notes;
     assert_eq!(notes.len(), 1);
-    let text = "not in metadata.yaml, taken all the same: b_9.mcap, b_10.mcap";
+    let text = "not in metadata.yaml, but played: b_9.mcap, b_10.mcap";
     assert!(notes[0].to_string().ends_with(text), "{}", notes[0]);
     let names: Vec<String> = (0..9).map(|n| format!("{n}.mcap")).collect();
     let many = Note::Unlisted {
@@ -289,7 +289,7 @@ fn unsupported_directories_are_refused_with_a_hint() {
         (
             files,
             "  storage_identifier: sqlite3\n",
-            "recorded in `sqlite3`, and only mcap",
+            "the storage is `sqlite3`, but only mcap",
         ),
         (
             files,
@@ -302,9 +302,9 @@ fn unsupported_directories_are_refused_with_a_hint() {
             "with `lz4`",
         ),
         (files, "  compression_mode: COSMIC\n", "compression_mode"),
-        (&["../b_0.mcap"], "", "`../b_0.mcap` leads out"),
-        (&["b_0.mcap", "x/../../b_0.mcap"], "", "leads out"),
-        (&["/etc/passwd"], "", "`/etc/passwd` leads out"),
+        (&["../b_0.mcap"], "", "`../b_0.mcap` is outside"),
+        (&["b_0.mcap", "x/../../b_0.mcap"], "", "is outside"),
+        (&["/etc/passwd"], "", "`/etc/passwd` is outside"),
     ] {
         let error = with(listed, lines).error();
         assert!(error.contains(message), "{message}: {error}");
@@ -332,7 +332,7 @@ fn a_directory_without_recordings_is_an_error_with_a_fitting_hint() {
     };
     assert!(hint(&Dir::with(&["notes.txt"])).starts_with("a rosbag2 directory holds"));
     assert!(hint(&Dir::with(&["b_0.db3"])).contains("ros2 bag convert"));
-    assert!(hint(&Dir::with(&["b_0.mcap/b_0.db3"])).contains("is no file"));
+    assert!(hint(&Dir::with(&["b_0.mcap/b_0.db3"])).contains("not regular files"));
     let gone = Dir::with(&[]).listing(&["b_0.mcap"], "");
     assert!(hint(&gone).starts_with("none of the files"));
     let dir = Dir::with(&["file"]);

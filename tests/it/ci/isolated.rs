@@ -169,7 +169,7 @@ fn player() {
     assert_eq!(session.describe(), format!("router on {endpoint}"));
     assert_eq!(session.domain_id(), DOMAIN);
     let warned = told.try_iter().any(|event| {
-        matches!(&event, WireEvent::Warning(text) if text.contains("connect/endpoints would lead"))
+        matches!(&event, WireEvent::Warning(text) if text.contains("connect/endpoints is ignored"))
     });
     assert!(warned);
     session.close();

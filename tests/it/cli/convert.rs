@@ -116,7 +116,7 @@ fn info_says_what_is_transcoded() {
     info.args(["info", "--format", "text"]).arg(&bag);
     info.assert().code(0).stdout(
         contains("transcode 2 topics, from ros1 to cdr for ROS 2 nodes\n").and(contains(
-            "not transcoded: /odd: q/msg/Missing is referred to",
+            "not on rmw_zenoh, ros2dds: /odd, /odder: `ros1` messages that cannot be transcoded: q/msg/Missing is referred to",
         )),
     );
     let mut info = play();
@@ -132,6 +132,13 @@ fn info_says_what_is_transcoded() {
             .unwrap()
             .contains("q/msg/Missing")
     );
+    assert_eq!(topics[0]["not_on"], serde_json::json!({}));
+    let reason = &topics[2]["not_on"]["ros2dds"];
+    assert!(
+        reason.as_str().unwrap().contains("q/msg/Missing"),
+        "{reason}"
+    );
+    assert!(topics[2]["not_on"]["zenoh"].is_null());
     let mut info = play();
     info.args(["info", "--format", "json"]).arg(demo());
     let info = json(&info.output().unwrap().stdout);

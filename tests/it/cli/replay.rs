@@ -679,7 +679,7 @@ fn a_run_in_which_nothing_is_played_is_a_usage_error() {
     assert_eq!(report["checks"][0]["reason"], "no message was played");
     let rules = ["--golden-rules", "rules.toml"];
     let refused = run(dir.path(), &demo(), &rules).code(2);
-    refused.stderr(contains("--golden-rules belongs to"));
+    refused.stderr(contains("--golden-rules needs --golden"));
 }
 
 #[test]

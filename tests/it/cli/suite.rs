@@ -263,7 +263,7 @@ fn a_second_signal_ends_the_suite_at_once_and_leaves_no_run() {
 fn what_is_no_suite_is_a_usage_error() {
     let place = Place::new(&[("a", "pass")]);
     for (args, reason) in [
-        (&["--partition", "3/2"][..], "is no part of a suite"),
+        (&["--partition", "3/2"][..], "is not a partition"),
         (&["--partition", "auto"], "no variable of the environment"),
         (&["--filter", "nothing"], "no case matches `nothing`"),
         (&["--filter", "("], "unclosed group"),

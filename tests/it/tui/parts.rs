@@ -56,7 +56,7 @@ fn searched(appearance: &Appearance) -> Model {
         has_ended: true,
         problem: None,
     };
-    model.handle(Event::Hits(hits), stamp(0));
+    model.handle(Event::Hits(hits), stamp(10_000));
     press(&mut model, "n");
     model
 }
@@ -86,6 +86,14 @@ fn recorded_clock(appearance: &Appearance) -> Model {
     model
 }
 
+/// While playing, in the order of the rates.
+fn sorted(appearance: &Appearance) -> Model {
+    let mut model = with_events(appearance.clone());
+    play(&mut model, 12_184, speed(1_000_000));
+    press(&mut model, "s");
+    model
+}
+
 fn asking(appearance: &Appearance, keys: &str) -> Model {
     let mut model = with_events(appearance.clone());
     set_state(&mut model, State::Paused, 12_184);
@@ -103,7 +111,7 @@ pub(crate) fn parts(appearance: &Appearance) -> Vec<(&'static str, Model)> {
         ("a recorded clock", recorded_clock(appearance)),
         ("the rate of the clock", asking(appearance, "C")),
         ("a rate", asking(appearance, "R")),
-        ("in the order of rates", asking(appearance, "s")),
+        ("in the order of rates", sorted(appearance)),
         ("nothing to undo", asking(appearance, "u")),
     ]
 }

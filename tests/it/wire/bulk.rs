@@ -158,7 +158,8 @@ fn a_subscriber_that_is_stuck_with_a_full_lane_is_reported_and_gets_what_follows
     drop(pipe);
     let back = events.wait("return", |event| matches!(event, WireEvent::Back { .. }));
     assert!(
-        back.to_string().starts_with("/listener was away for"),
+        back.to_string()
+            .starts_with("/listener: reading again after"),
         "{back}"
     );
     let mut next = MESSAGES;

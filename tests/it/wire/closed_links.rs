@@ -63,7 +63,7 @@ fn a_subscriber_whose_link_expires_may_have_lost_what_was_sent_since_it_stopped(
         "{missed:?}, {received} received"
     );
     assert_eq!((missed.stalled, missed.lost), (0, 0));
-    assert!(report.starts_with("/listener took nothing for"), "{report}");
+    assert!(report.starts_with("/listener read nothing for"), "{report}");
     let up_to = format!("up to {} messages", missed.possibly_lost);
     assert!(report.ends_with(&up_to), "{report}");
 }

@@ -116,7 +116,7 @@ fn a_stuck_subscriber_that_reads_again_gets_messages_and_the_clock_and_is_report
     let back = events.wait("return", |event| matches!(event, WireEvent::Back { .. }));
     let told = back.to_string();
     assert!(
-        told.starts_with("/listener was away for") && told.contains("messages or more"),
+        told.starts_with("/listener: reading again after") && told.contains("messages or more"),
         "{told}"
     );
     let resumed = put(&mut output);
@@ -220,7 +220,7 @@ fn play_to_a_stuck_subscriber(args: &[&str]) -> (Child, impl FnMut(&str) + use<>
     pipe.block();
     // The last that it waited for.
     let last = join(&other, "/t1");
-    hear("took nothing for");
+    hear("read nothing for");
     drop(pipe);
     (child, hear, (recording, stuck, other, first, last))
 }
@@ -331,7 +331,7 @@ fn play_and_lose_the_awaited(args: &[&str]) -> (Child, impl FnMut(&str) + use<>,
     // It plays.
     take(&received);
     drop(subscription);
-    hear("/odom lost the subscriber that was waited for: playback is held");
+    hear("/odom lost the subscriber that playback waited for: playback is held");
     (child, hear, node)
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
     if tail.get(29..) != Some(MAGIC) {
         return cut(
             source.len,
-            "the file does not end as a finished one, so it was scanned",
+            "the file does not end with the MCAP magic bytes, so it was scanned",
         );
     }
     let footer = Records::new(&tail).next().and_then(Result::ok);

@@ -138,7 +138,7 @@ impl TryFrom<RuleTable> for Rule {
             return Err("`align`, `types` and `log-time` hold for messages: leave out `fields`");
         }
         if table.ignore && (of_topics || of_numbers) {
-            return Err("what is ignored has no other setting");
+            return Err("`ignore` cannot be combined with other settings");
         }
         if table.ignore && table.topics.is_none() && table.fields.is_none() {
             return Err("`ignore` needs `topics` or `fields`");
@@ -147,7 +147,7 @@ impl TryFrom<RuleTable> for Rule {
         if is_empty(table.topics.as_ref().map(Vec::len))
             || is_empty(table.fields.as_ref().map(Vec::len))
         {
-            return Err("an empty list names nothing: leave it out to name all");
+            return Err("the list is empty; leave it out to select all");
         }
         Ok(Self {
             topics: match table.topics {
@@ -352,11 +352,11 @@ mod tests {
             ),
             (
                 "[[rule]]\ntopics = [\"/a\"]\nignore = true\nabsolute = 1\n",
-                "g.toml:1:1: what is ignored has no other setting",
+                "g.toml:1:1: `ignore` cannot be combined with other settings",
             ),
             (
                 "[[rule]]\ntopics = []\nignore = true\n",
-                "g.toml:1:1: an empty list",
+                "g.toml:1:1: the list is empty",
             ),
             (
                 "[[rule]]\nabsolute = 1\nabsolute = 2\n",

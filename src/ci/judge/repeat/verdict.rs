@@ -54,7 +54,7 @@ impl Repeat {
     pub fn judge(&self, sent: &Sent<'_>, facts: &Facts) -> Result<RepeatVerdict, RepeatError> {
         let Some((usual, other)) = self.differing() else {
             let (verdict, reason) = match self.runs() {
-                [] => (Verdict::Skipped, "no run came to its end".to_owned()),
+                [] => (Verdict::Skipped, "no run reached its end".to_owned()),
                 [_] => (Verdict::Skipped, "there is one run only".to_owned()),
                 [run, ..] => {
                     let (all, digest) = (self.runs().len(), short(&run.digest));

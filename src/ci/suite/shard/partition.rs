@@ -35,7 +35,7 @@ enum Which {
 /// A text that names no part of a suite.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "`{}` is no part of a suite: write M/N with M from 1 to N, or auto, or auto/N; with `hash:` before it to cut by names",
+    "`{}` is not a partition: write M/N with M from 1 to N, or auto, or auto/N; with `hash:` before it to cut by names",
     Foreign::text(text)
 )]
 pub struct InvalidPartition {

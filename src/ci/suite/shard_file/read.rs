@@ -107,7 +107,9 @@ pub(in crate::ci::suite) fn read_lines(file: &Path) -> Result<ShardFile, ShardFi
     }
     let header = header.ok_or_else(|| refuse("the file is empty".into()))?;
     if end.is_some_and(|end| end.cases != runs.len()) {
-        return Err(refuse("the end counts other cases than there are".into()));
+        return Err(refuse(
+            "the last line gives another number of cases than the file has".into(),
+        ));
     }
     Ok(ShardFile {
         file: file.to_owned(),

@@ -1,5 +1,6 @@
 //! The contents of a recording, as an object for programs; `page.rs` writes it for people.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
@@ -17,7 +18,14 @@ use crate::ros::Qos;
 use crate::time::{Ros, Time, TimeRange};
 use crate::transcode::Transcoder;
 use crate::untrusted::FileName;
+use crate::wire::{Protocol, not_carried};
 
+/// The wires, by their names on the command line.
+pub(crate) const WIRES: [(&str, Protocol); 3] = [
+    ("rmw_zenoh", Protocol::RmwZenoh),
+    ("ros2dds", Protocol::Ros2Dds),
+    ("zenoh", Protocol::PlainKeys),
+];
 /// The number of parts of a density.
 pub(crate) const PARTS: usize = 24;
 
@@ -74,6 +82,8 @@ pub(crate) struct TopicInfo {
     pub(crate) ros2_type: Option<String>,
     /// Why they cannot be transcoded, if that is needed.
     pub(crate) not_transcoded: Option<String>,
+    /// The wires (`--wire`) that cannot carry the topic, and why.
+    pub(crate) not_on: BTreeMap<&'static str, String>,
     pub(crate) message_count: Option<u64>,
     /// By the usual time between messages; the mean over the recording if there is none.
     pub(crate) hz: Option<f64>,
@@ -87,6 +97,30 @@ pub(crate) struct TopicInfo {
     pub(crate) latched: bool,
     pub(crate) qos: Vec<String>,
     pub(crate) type_hash: Option<String>,
+}
+
+#[cfg(test)]
+impl TopicInfo {
+    /// A topic of which only the name is known.
+    pub(super) fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            type_name: String::new(),
+            encoding: "cdr".to_owned(),
+            ros2_type: None,
+            not_transcoded: None,
+            not_on: BTreeMap::new(),
+            message_count: None,
+            hz: None,
+            hz_is_mean: false,
+            bytes: None,
+            density: Vec::new(),
+            lost: Vec::new(),
+            latched: false,
+            qos: Vec::new(),
+            type_hash: None,
+        }
+    }
 }
 
 impl Info {
@@ -136,6 +170,13 @@ impl Info {
             let rate = RecordedRate::new(topic, shown.message_count, period, range);
             shown.hz = rate.map(|rate| rate.hz);
             shown.hz_is_mean = rate.is_some_and(|rate| rate.is_mean);
+        }
+        for (wire, protocol) in WIRES {
+            for skipped in not_carried(protocol, bag.topics()) {
+                if let Some(topic) = topics.get_mut(skipped.id.index()) {
+                    topic.not_on.insert(wire, skipped.reason.to_string());
+                }
+            }
         }
         let parts = bag.damaged_parts();
         if let Some(range) = range {
@@ -232,6 +273,7 @@ fn topic_info(topic: &Topic, outline: TopicOutline) -> TopicInfo {
         encoding: topic.encoding.clone(),
         ros2_type,
         not_transcoded,
+        not_on: BTreeMap::new(),
         message_count: topic.message_count,
         hz: None,
         hz_is_mean: false,

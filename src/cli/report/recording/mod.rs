@@ -8,3 +8,4 @@ pub(in crate::cli) mod info;
 mod names;
 mod page;
 mod table;
+mod wires;

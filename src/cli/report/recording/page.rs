@@ -7,9 +7,10 @@ use jiff::tz::TimeZone;
 
 use super::check::Check;
 use super::holes::hole_lines;
-use super::info::{FileInfo, Info, MarkInfo, TopicInfo};
+use super::info::{FileInfo, Info, MarkInfo};
 use super::names::{LONGEST, printable};
 use super::table::table;
+use super::wires::wire_lines;
 use crate::cli::report::units::{bytes, count, plural};
 use crate::time::{Ros, Time, seconds_text, signed_seconds_text};
 use crate::untrusted::Foreign;
@@ -18,8 +19,6 @@ use crate::untrusted::Foreign;
 const MOST_FILES: usize = 8;
 /// More marks than these are not listed.
 const MOST_MARKS: usize = 100;
-/// More topics that cannot be transcoded are not listed.
-const MOST_REFUSED: usize = 8;
 
 impl Info {
     /// The page, with times in local time and UTC. If a `width` is given, in columns, the table of topics is made to
@@ -53,6 +52,7 @@ impl Info {
         });
         let topics = plural(self.topics.len() as u64, "topic");
         let _ = writeln!(page, "content   {messages} on {topics}");
+        wire_lines(&mut page, &self.topics);
         mark_lines(&mut page, &self.marks, self.start_ns);
         if self.start_ns.is_some() {
             let is_checked = self.check.is_some();
@@ -69,7 +69,6 @@ impl Info {
                 "check     contents were not read: they may have more damage; hint: --check\n",
             ),
         }
-        transcode_lines(&mut page, &self.topics);
         if !self.topics.is_empty() {
             page.push('\n');
             table(&mut page, &self.topics, width);
@@ -93,26 +92,6 @@ fn mark_lines(page: &mut String, marks: &[MarkInfo], start_ns: Option<i64>) {
         let _ = writeln!(page, "{}", line.trim_end());
     }
     if let Some(more @ 1..) = marks.len().checked_sub(MOST_MARKS) {
-        let _ = writeln!(page, "          and {} more", count(more as u64));
-    }
-}
-
-/// Which topics ROS 2 nodes receive in another form than the recorded one, and which not at all.
-fn transcode_lines(page: &mut String, topics: &[TopicInfo]) {
-    let transcoded = topics.iter().filter(|topic| topic.ros2_type.is_some());
-    let transcoded = transcoded.count() as u64;
-    if transcoded > 0 {
-        let topics = plural(transcoded, "topic");
-        let _ = writeln!(page, "transcode {topics}, from ros1 to cdr for ROS 2 nodes");
-    }
-    let refused: Vec<(&String, &String)> = topics
-        .iter()
-        .filter_map(|topic| Some((&topic.name, topic.not_transcoded.as_ref()?)))
-        .collect();
-    for (name, reason) in refused.iter().take(MOST_REFUSED) {
-        let _ = writeln!(page, "not transcoded: {}: {reason}", printable(name));
-    }
-    if let Some(more @ 1..) = refused.len().checked_sub(MOST_REFUSED) {
         let _ = writeln!(page, "          and {} more", count(more as u64));
     }
 }

@@ -156,20 +156,13 @@ mod tests {
     #[test]
     fn a_table_fits_into_a_narrow_terminal() {
         let topic = |name: &str| TopicInfo {
-            name: name.to_owned(),
             type_name: "sensor_msgs/msg/PointCloud2".to_owned(),
-            encoding: "cdr".to_owned(),
-            ros2_type: None,
-            not_transcoded: None,
             message_count: Some(123_456),
             hz: Some(9.987),
-            hz_is_mean: false,
             bytes: Some(3_456_789_012),
             density: vec![1.0; 24],
-            lost: Vec::new(),
-            latched: false,
             qos: vec!["reliable, volatile, keep last 10".to_owned()],
-            type_hash: None,
+            ..TopicInfo::named(name)
         };
         let topics = [topic("/lidar/front/points"), topic("/imu")];
         let lines = |width| {

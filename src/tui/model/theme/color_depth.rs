@@ -24,12 +24,22 @@ impl ColorDepth {
         Self::of_variables(&variable("COLORTERM"), &variable("TERM"))
     }
 
-    /// `COLORTERM` is set by terminals with any colour. Some set it to their name, so that `TERM` counts, too.
+    /// `COLORTERM` is set by terminals with any colour, but some set it to their name, and ssh does not pass it on. So
+    /// `TERM` counts, too.
     fn of_variables(colorterm: &str, term: &str) -> Self {
-        if colorterm.contains("truecolor")
-            || colorterm.contains("24bit")
-            || term.ends_with("-direct")
-        {
+        /// Parts of values of terminals with any colour.
+        const TRUE: [&str; 8] = [
+            "truecolor",
+            "24bit",
+            "-direct",
+            "kitty",
+            "alacritty",
+            "foot",
+            "ghostty",
+            "wezterm",
+        ];
+        let says = |part: &&str| colorterm.contains(*part) || term.contains(*part);
+        if TRUE.iter().any(says) {
             Self::True
         } else if colorterm.contains("256") || term.contains("256") {
             Self::Indexed
@@ -114,6 +124,8 @@ mod tests {
             ("truecolor", "xterm", ColorDepth::True),
             ("24bit", "screen-256color", ColorDepth::True),
             ("", "xterm-direct", ColorDepth::True),
+            ("", "xterm-24bit", ColorDepth::True),
+            ("", "xterm-kitty", ColorDepth::True),
             ("", "xterm-256color", ColorDepth::Indexed),
             ("gnome-terminal", "xterm-256color", ColorDepth::Indexed),
             ("rxvt", "rxvt", ColorDepth::Sixteen),

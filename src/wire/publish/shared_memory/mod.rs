@@ -130,8 +130,8 @@ impl ChunkMemory for SharedMemory {
         if length > 0 && !was_full.swap(true, Ordering::Relaxed) {
             events.warn(format!(
                 "the shared memory has no room for a chunk of {length} bytes: subscribers hold most of its {} MiB, or the \
-                 chunk is larger; the messages of this chunk are sent through sockets, and so are those of later chunks \
-                 without room",
+                 chunk is larger; messages of this chunk, and of later chunks that do not fit, are sent through \
+                 sockets",
                 size >> 20
             ));
         }

@@ -241,7 +241,7 @@ impl Tables {
         Some(WireEvent::Warning(if is_latched {
             format!(
                 "{topic} is not latched, but a subscriber on DDS asks for transient local: it receives nothing, unless \
-                 it was there before this program"
+                 it started before this program"
             )
         } else {
             format!(

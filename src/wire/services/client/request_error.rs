@@ -29,7 +29,7 @@ pub enum RequestError {
     #[error("the player does not answer")]
     Silent,
     /// It was not sent: it still waited when no time was left.
-    #[error("no time was left for it")]
+    #[error("the time limit passed before it was sent")]
     TooLate,
 }
 

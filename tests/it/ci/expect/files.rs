@@ -268,7 +268,7 @@ fn patterns_tolerances_and_nan_are_checked() {
         (
             "value = nan",
             (5, 9),
-            "nothing compares with that but == with `nan = true`",
+            "which can be compared only by == with `nan = true`",
         ),
         (
             "value = 'a'\ntolerance = 1",

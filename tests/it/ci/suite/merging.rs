@@ -346,7 +346,7 @@ fn what_a_killed_process_leaves_is_read_and_hostile_lines_are_refused() {
         ),
         (
             format!("{}\n{}\n", lines[0], lines[2]),
-            "the end counts other cases",
+            "the last line gives another number of cases",
         ),
         (
             format!("{text}{}\n", lines[1]),

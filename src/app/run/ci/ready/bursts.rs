@@ -127,7 +127,7 @@ impl Overflow {
         let (node, topic) = (Foreign::text(node), Foreign::text(&burst.topic));
         let (messages, at) = (count(burst.messages), burst.at);
         let what = format!(
-            "{node} keeps {depth} messages of {topic}, and {messages} of them go out without a wait from {at} on"
+            "{node} queues at most {depth} messages of {topic}, but {messages} are sent back to back from {at} on"
         );
         if ci.spread {
             return format!("{what}: playback pauses between them");
@@ -159,7 +159,7 @@ mod tests {
                 at: Time::from_millis(1_500),
             },
         };
-        let what = "/slow keeps 10 messages of /imu, and 40 of them go out without a wait from 1.500000000 on";
+        let what = "/slow queues at most 10 messages of /imu, but 40 are sent back to back from 1.500000000 on";
         for (words, end) in [
             (
                 vec![],

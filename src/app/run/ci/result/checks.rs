@@ -207,7 +207,7 @@ fn unsent(happened: &Happened) -> Option<String> {
         ))
     } else if happened.unsent_bytes > 0 {
         let bytes = count(happened.unsent_bytes);
-        Some(format!("{bytes} bytes have not left before the end"))
+        Some(format!("{bytes} bytes were not sent before the end"))
     } else {
         None
     }
@@ -231,7 +231,7 @@ fn of_outputs(args: &PlayArgs, happened: &Happened) -> Option<Check> {
         None if left_out > 0 => format!("{} messages could not be recorded", count(left_out)),
         None if lost > 0 => format!("messages were lost on the way here: {said}"),
         None if args.time.strict && sum(|it| it.earlier.max(it.repeated)) > 0 => {
-            format!("not every message came once: {said} (--strict)")
+            format!("some messages were missed or repeated: {said} (--strict)")
         }
         None => return Some(Check::passed(Kind::Run, name)),
     };

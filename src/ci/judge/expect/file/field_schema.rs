@@ -134,7 +134,7 @@ fn expected(compare: Compare, value: &DeValue<'_>, nan: bool) -> Result<Expected
                 return match (comparison, nan) {
                     _ if !is_nan => Ok(Expected::Number(comparison, number)),
                     (Comparison::Equal, true) => Ok(Expected::Number(comparison, number)),
-                    _ => Err("is nan: nothing compares with that but == with `nan = true`".into()),
+                    _ => Err("is nan, which can be compared only by == with `nan = true`".into()),
                 };
             }
             match comparison {
