@@ -32,11 +32,12 @@
 //! | `ci` | `ci`: runs against programs under test, with verdicts | with `find`; a writer of MCAP files, quick-junit, toml, jiff |
 //! | `tui` | `tui`: the transport bar | with `find`; ratatui, crossterm, toml, jiff |
 //! | `pictures` | compressed pictures in `picture`, and the graphics protocols of terminals in the bar | with `tui`; image, ratatui-image |
+//! | `foxglove` | `viewer`: a server for the Foxglove app and other viewers | foxglove, tokio-tungstenite |
 //! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
 //!
-//! `cli`, `tui` and `pictures` are on by default. A program that follows a clock server takes `default-features =
-//! false` and `features = ["wire"]`. `cli` also leaves out the level `trace` of `tracing` in optimised builds, for the
-//! whole program.
+//! `cli`, `tui`, `pictures` and `foxglove` are on by default. A program that follows a clock server takes
+//! `default-features = false` and `features = ["wire"]`. `cli` also leaves out the level `trace` of `tracing` in
+//! optimised builds, for the whole program.
 
 pub mod bag;
 #[cfg(feature = "ci")]
@@ -58,5 +59,7 @@ pub mod transcode;
 #[cfg(feature = "tui")]
 pub mod tui;
 pub mod untrusted;
+#[cfg(feature = "foxglove")]
+pub mod viewer;
 #[cfg(feature = "wire")]
 pub mod wire;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 19] = [
+const MAY_IMPORT: [(&str, &[&str]); 20] = [
     ("time", &[]),
     ("untrusted", &[]),
     ("clock", &["time"]),
@@ -22,6 +22,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
     ("picture", &["bag", "decode", "untrusted"]),
     ("output", &["bag", "time"]),
     ("player", &["time", "bag", "output"]),
+    ("viewer", &["time", "bag", "output", "player"]),
     (
         "wire",
         &[
@@ -85,7 +86,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];
-const EVERY_ROOM: [&str; 17] = [
+const EVERY_ROOM: [&str; 18] = [
     "time",
     "untrusted",
     "clock",
@@ -99,15 +100,17 @@ const EVERY_ROOM: [&str; 17] = [
     "picture",
     "output",
     "player",
+    "viewer",
     "wire",
     "tui",
     "cli",
     "ci",
 ];
 /// Crates that only one room may use.
-const ONLY_IN: [(&str, &str); 8] = [
+const ONLY_IN: [(&str, &str); 9] = [
     ("zenoh", "wire"),
     ("zenoh_ext", "wire"),
+    ("foxglove", "viewer"),
     ("ratatui_image", "tui"),
     ("ratatui", "tui"),
     ("crossterm", "tui"),

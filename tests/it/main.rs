@@ -27,5 +27,7 @@ mod time;
 mod transcode;
 #[cfg(feature = "tui")]
 mod tui;
+#[cfg(feature = "foxglove")]
+mod viewer;
 #[cfg(feature = "wire")]
 mod wire;

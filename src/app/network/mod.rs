@@ -6,9 +6,10 @@ mod output;
 mod parameters;
 mod subscribers;
 mod timeline;
+pub(crate) mod viewers;
 mod wire_options;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,6 @@ use bagplay::bag::{Bag, ChunkMemory, TopicId};
 use bagplay::cli::{
     Chosen, Exit, Hints, LeftOut, Losses, Plan, PlanError, PlayArgs, Wire, WireArgs,
 };
-use bagplay::output::Null;
 use bagplay::player::{Before, Control, Transport};
 use bagplay::wire::{
     ClockOptions, Drained, LogLine, Monitor, NodeDescription, NodeFeed, PathState, Played,
@@ -124,7 +124,8 @@ impl Network {
         }
     }
 
-    /// Declares the chosen topics and the clock on the network. Topics that it cannot carry are removed from the plan.
+    /// Declares the chosen topics and the clock on the network. Topics that it cannot carry are removed from the plan,
+    /// unless viewers receive them.
     pub(crate) fn advertise(
         &mut self,
         args: &PlayArgs,
@@ -133,7 +134,7 @@ impl Network {
         hints: &Hints,
     ) -> Result<PlayOutput, Failure> {
         let Some(session) = &self.session else {
-            return Ok(PlayOutput::Null(Null));
+            return Ok(PlayOutput::null());
         };
         let played: Vec<Played> = plan
             .chosen
@@ -151,17 +152,15 @@ impl Network {
             None => failure(error),
         })?;
         self.monitor = Some(output.monitor());
-        leave_out(args, bag, plan, skipped, hints).or_exit(Exit::Usage)?;
-        Ok(PlayOutput::Wire {
-            output: Box::new(output),
-            splits: self.feed.watch(parameters::files(args, bag)),
-        })
+        let viewers_only = leave_out(args, bag, plan, skipped, hints).or_exit(Exit::Usage)?;
+        let splits = self.feed.watch(parameters::files(args, bag));
+        Ok(PlayOutput::wire(output, splits).with_viewers_only(viewers_only))
     }
 
     /// Declares a clock without topics.
     pub(crate) fn advertise_clock(&mut self, hz: f64) -> Result<PlayOutput, Failure> {
         let Some(session) = &self.session else {
-            return Ok(PlayOutput::Null(Null));
+            return Ok(PlayOutput::null());
         };
         let clock = ClockOptions {
             hz: Some(hz),
@@ -169,10 +168,7 @@ impl Network {
         };
         let (output, _) = session.advertise(&[], Some(clock)).map_err(failure)?;
         self.monitor = Some(output.monitor());
-        Ok(PlayOutput::Wire {
-            output: Box::new(output),
-            splits: self.feed.watch(Vec::new()),
-        })
+        Ok(PlayOutput::wire(output, self.feed.watch(Vec::new())))
     }
 
     /// Publishes the player's state on `~/clock_state`, if that was requested. Only the wires of ROS 2 have this topic.
@@ -348,15 +344,17 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
     }
 }
 
-/// Removes topics that the wire cannot carry from the plan, with one warning for each reason.
+/// Removes topics that the wire cannot carry from the plan, with one warning for each reason. If there are viewers, the
+/// topics stay in the plan; returns those.
 fn leave_out(
     args: &PlayArgs,
     bag: &Bag,
     plan: &mut Plan,
     skipped: Vec<Skipped>,
     hints: &Hints,
-) -> Result<(), PlanError> {
+) -> Result<BTreeSet<TopicId>, PlanError> {
     const NAMED: usize = 5;
+    let has_viewers = args.viewers.foxglove.is_some();
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for one in &skipped {
         let topics = by_reason.entry(hints.skipped(one)).or_default();
@@ -369,14 +367,15 @@ fn leave_out(
         } else {
             String::new()
         };
-        let named = topics
-            .iter()
-            .take(NAMED)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", ");
-        tracing::warn!("not played: {named}{more}: {reason}");
+        let named: Vec<&str> = topics.into_iter().take(NAMED).collect();
+        let named = named.join(", ");
+        if has_viewers {
+            tracing::info!("played for viewers alone: {named}{more}: {reason}");
+        } else {
+            tracing::warn!("not played: {named}{more}: {reason}");
+        }
     }
+    let mut viewers_only = BTreeSet::new();
     for one in skipped {
         let left_out = LeftOut {
             messages: bag.topics()[one.id.index()].message_count,
@@ -384,7 +383,12 @@ fn leave_out(
             is_loss: matches!(one.reason, SkipReason::NoRos2Form(_)),
             topic: one.topic,
         };
-        plan.leave_out(args, one.id, left_out)?;
+        if has_viewers {
+            plan.stop_awaiting(args, one.id, &left_out)?;
+            viewers_only.insert(one.id);
+        } else {
+            plan.leave_out(args, one.id, left_out)?;
+        }
     }
-    Ok(())
+    Ok(viewers_only)
 }

@@ -24,6 +24,7 @@ use crate::app::headless::enter_key;
 use crate::app::headless::progress_line::Subject;
 use crate::app::log::LogTarget;
 use crate::app::network::mark_book::MarkBook;
+use crate::app::network::viewers::{self, Viewers};
 use crate::app::network::{Network, of_player};
 use crate::app::supervise::followed::Followed;
 use crate::app::supervise::join::{begin, receive_signals};
@@ -73,6 +74,7 @@ pub(crate) fn run(
     let state = network.serve_state(args.clock.clock_state, &plan, &transport)?;
     let followed = Followed::of(&args.follow, &network, &plan, &transport)?;
     network.wait_for_routes();
+    let (viewers, out) = viewers::serve(args, (&bag, &plan), &transport, out)?;
     let running = player
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")
@@ -109,11 +111,14 @@ pub(crate) fn run(
     let losses = run.network.losses().with_unsent_bytes(unsent_bytes);
     let followed = run.followed.as_ref().map(Followed::summary);
     shutdown::leave(network, out);
+    let viewers = viewers.map(Viewers::end);
     if ending.how == Ending::End && !report.reached_end {
         ending.how = Ending::Stopped;
     }
 
-    let summary = Summary::new(&bag, &plan, &report, ending.how, &losses).with_followed(followed);
+    let summary = Summary::new(&bag, &plan, &report, ending.how, &losses)
+        .with_followed(followed)
+        .with_viewers(viewers);
     if ending.how == Ending::End && summary.is_empty() && has_no_message(&bag, &plan) {
         let range = plan.options.played.range;
         let (start, stop) = (range.start(), range.stop());

@@ -1,10 +1,11 @@
 //! Rewrites the words of the command line before clap parses them, so that lists of values never consume the bag.
 //!
 //! With `ros2 bag play --topics /a /b bag` the bag is parsed as a topic. Here a list ends at the first word that names
-//! an existing file or directory or ends in `.mcap`, `--clock` takes only a number, and `--follow` only a
-//! name that begins with a slash.
+//! an existing file or directory or ends in `.mcap`, `--clock` takes only a number, `--follow` only a
+//! name that begins with a slash, and `--foxglove` only what has a port or is an address or `localhost`.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::Path;
 
 use clap::{Arg, Command};
@@ -35,6 +36,9 @@ const STORAGES: [&str; 2] = ["mcap", "sqlite3"];
 const CLOCK_HZ: &str = "40";
 /// The topic of `--follow` without a value.
 const CLOCK_TOPIC: &str = "/clock";
+
+/// The address of `--foxglove` without a value.
+const VIEWER_ADDRESS: &str = "127.0.0.1:8765";
 
 /// Moves a verb before the global flags of `command` that precede it: clap takes flags before a verb as those of a run.
 /// A bag with the name of a verb is reached as `./info`.
@@ -104,6 +108,11 @@ pub fn spread_lists(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
                 let topic = topic.unwrap_or_else(|| CLOCK_TOPIC.into());
                 spread.push(flag_with("--follow", &topic));
             }
+            Some("--foxglove") => {
+                let address = words.next_if(is_address);
+                let address = address.unwrap_or_else(|| VIEWER_ADDRESS.into());
+                spread.push(flag_with("--foxglove", &address));
+            }
             Some(flag) if INPUT.contains(&flag) => {
                 spread.push(word);
                 spread.extend(words.next());
@@ -140,6 +149,15 @@ fn is_list_value(word: &OsString) -> bool {
     let is_bag =
         Path::new(word).exists() || text.ends_with(".mcap") || text.ends_with(".mcap.zstd");
     !is_flag && !is_bag
+}
+
+/// Whether a word after `--foxglove` is an address: not the name of a bag.
+fn is_address(word: &OsString) -> bool {
+    let text = word.to_string_lossy();
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let has_port = text.rsplit_once(':').is_some_and(|(_, port)| is_port(port));
+    let is_host = text == "localhost" || text.starts_with('[') || text.parse::<IpAddr>().is_ok();
+    is_list_value(word) && (is_port(&text) || has_port || is_host)
 }
 
 fn flag_with(flag: &str, value: &OsString) -> OsString {
@@ -251,6 +269,22 @@ mod tests {
                 "play --follow=/sim/clock bag.mcap --extrapolate",
             ),
             ("play --follow=clock bag", "play --follow=clock bag"),
+            (
+                "play --foxglove bag.mcap",
+                "play --foxglove=127.0.0.1:8765 bag.mcap",
+            ),
+            ("play --foxglove bag", "play --foxglove=127.0.0.1:8765 bag"),
+            ("play --foxglove 9000 bag", "play --foxglove=9000 bag"),
+            ("play --foxglove 0.0.0.0 bag", "play --foxglove=0.0.0.0 bag"),
+            (
+                "play --foxglove robot:80 bag --clock",
+                "play --foxglove=robot:80 bag --clock=40",
+            ),
+            ("play --foxglove=robot bag", "play --foxglove=robot bag"),
+            (
+                "play bag --foxglove --no-tui",
+                "play bag --foxglove=127.0.0.1:8765 --no-tui",
+            ),
             (
                 "play bag.mcap --follow --no-tui",
                 "play bag.mcap --follow=/clock --no-tui",

@@ -117,6 +117,11 @@ impl PlayArgs {
                 "--begin-at cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like); hint: --start",
             ),
             (
+                self.viewers.foxglove.is_some(),
+                "--foxglove cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): viewers control \
+                 the player",
+            ),
+            (
                 time.start_paused,
                 "--start-paused cannot be used in a run with verdicts (--gate, --lockstep, --expect and the like): it has no \
                  transport bar and no services to resume it",
@@ -216,6 +221,9 @@ pub struct PlayArgs {
     /// The network.
     #[command(flatten)]
     pub wire: WireArgs,
+    /// Viewers.
+    #[command(flatten)]
+    pub viewers: ViewerArgs,
     /// Runs against programs under test.
     #[command(flatten)]
     pub ci: CiArgs,
@@ -353,6 +361,18 @@ pub struct ClockArgs {
     /// Fail if another node publishes /clock
     #[arg(long, hide_short_help = true)]
     pub strict_clock: bool,
+}
+
+/// Viewers beside the network of ROS.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Network")]
+pub struct ViewerArgs {
+    /// Serve the Foxglove app, too [without a value: 127.0.0.1:8765]
+    ///
+    /// The app shows the messages as recorded, also those that ROS does not have, and its playback bar controls this
+    /// player. ADDR is HOST:PORT, HOST or PORT. Who can reach it can control the player.
+    #[arg(long, value_name = "ADDR")]
+    pub foxglove: Option<String>,
 }
 
 /// The transport bar.

@@ -56,7 +56,9 @@ pub struct TopicArgs {
         hide_short_help = true
     )]
     pub transcode: TranscodeArg,
-    /// Wait until these topics (none named: all) have a subscriber; TOPIC=N: N subscribers
+    /// Wait until these topics (none named: all) have a subscriber
+    ///
+    /// TOPIC=N: N subscribers.
     #[arg(long, value_name = "TOPIC")]
     pub wait_for_subscribers: Vec<String>,
     /// Time limit of --wait-for-subscribers and --wait-for-nodes

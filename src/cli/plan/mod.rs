@@ -113,20 +113,31 @@ impl Plan {
         id: TopicId,
         left_out: LeftOut,
     ) -> Result<(), PlanError> {
+        self.stop_awaiting(args, id, &left_out)?;
+        // Compared by id: another topic of the same name may be played.
+        self.chosen.retain(|chosen| chosen.id != id);
+        self.left_out.push(left_out);
+        Ok(())
+    }
+
+    /// A topic that cannot be published does not have to have a subscriber. Fails if `args` require one by name.
+    pub fn stop_awaiting(
+        &mut self,
+        args: &PlayArgs,
+        id: TopicId,
+        left_out: &LeftOut,
+    ) -> Result<(), PlanError> {
         let is_awaited = self.awaited.iter().any(|chosen| chosen.id == id);
         if is_awaited && is_named(args) {
             return Err(PlanError::AwaitsUnplayed {
-                topic: left_out.topic,
-                reason: left_out.reason,
+                topic: left_out.topic.clone(),
+                reason: left_out.reason.clone(),
             });
         }
-        // Compared by id: another topic of the same name may be played.
-        self.chosen.retain(|chosen| chosen.id != id);
         self.awaited.retain(|chosen| chosen.id != id);
         if self.awaited.is_empty() {
             self.options.gates = self.options.gates.open(Gate::Subscribers);
         }
-        self.left_out.push(left_out);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 //! print, hints.
 
 pub(super) mod clock_summary;
+pub(super) mod followed;
 pub(super) mod hints;
 pub(super) mod missing;
 pub(super) mod recording;

@@ -4,15 +4,16 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::followed::FollowedSummary;
 use super::missing::findings::Findings;
 use super::missing::left_out::LeftOutMessages;
 use super::missing::losses::Losses;
 use super::units::{bytes, count, factor, millis, plural, times};
 use crate::bag::{Bag, Lost, MessageOrder};
 use crate::cli::plan::{LeftOut, Plan, pace_factor};
-use crate::player::{LeadMotion, Report};
+use crate::player::Report;
 use crate::time::Duration;
-use crate::untrusted::{FileName, Foreign};
+use crate::untrusted::FileName;
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -54,54 +55,15 @@ pub struct Summary {
     ended: Ending,
     #[serde(skip_serializing_if = "Option::is_none")]
     followed: Option<FollowedSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    viewers: Option<ViewerSummary>,
 }
 
-/// The clock that a run has followed.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct FollowedSummary {
-    topic: String,
-    /// The node that publishes it, if that is known.
-    node: Option<String>,
-    /// At the end of the run: `unknown`, `lost`, `stands` or `moves`.
-    state: &'static str,
-    /// Its factor at the end of the run, if it moved and that is known.
-    factor: Option<f64>,
-}
-
-impl FollowedSummary {
-    /// The clock on this topic of this node, and what it did at the end of the run.
-    pub fn new(topic: &str, node: Option<&str>, motion: LeadMotion) -> Self {
-        let (state, factor) = match motion {
-            LeadMotion::Unknown => ("unknown", None),
-            LeadMotion::Lost => ("lost", None),
-            LeadMotion::Stands => ("stands", None),
-            LeadMotion::Moves(factor) => ("moves", factor),
-        };
-        Self {
-            topic: topic.to_owned(),
-            node: node.map(str::to_owned),
-            state,
-            factor,
-        }
-    }
-}
-
-impl fmt::Display for FollowedSummary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "followed {}", Foreign::text(&self.topic))?;
-        if let Some(node) = &self.node {
-            write!(f, " of {}", Foreign::text(node))?;
-        }
-        match (self.state, self.factor) {
-            ("unknown", _) => write!(f, ", which never sent a time"),
-            ("lost", _) => write!(f, ", which was silent at the end"),
-            ("stands", _) => write!(f, ", which was paused at the end"),
-            (_, Some(rate)) => {
-                write!(f, ", at {} at the end", factor(rate, f.alternate()))
-            }
-            (_, None) => Ok(()),
-        }
-    }
+/// The viewers of a run that had a server for them. It is not known which messages they missed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+struct ViewerSummary {
+    /// How often one connected.
+    connected: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -235,6 +197,7 @@ impl Summary {
             topics: played.collect(),
             ended,
             followed: None,
+            viewers: None,
         }
     }
 
@@ -242,6 +205,13 @@ impl Summary {
     #[must_use]
     pub fn with_followed(self, followed: Option<FollowedSummary>) -> Self {
         Self { followed, ..self }
+    }
+
+    /// Adds how often viewers connected, if there was a server for them.
+    #[must_use]
+    pub fn with_viewers(self, connected: Option<u64>) -> Self {
+        let viewers = connected.map(|connected| ViewerSummary { connected });
+        Self { viewers, ..self }
     }
 
     /// Whether no message was sent.
@@ -346,6 +316,9 @@ impl fmt::Display for Summary {
         if let Some(followed) = &self.followed {
             f.write_str("\n")?;
             fmt::Display::fmt(followed, f)?;
+        }
+        if let Some(viewers) = &self.viewers {
+            write!(f, "\n{} connected", plural(viewers.connected, "viewer"))?;
         }
         let gates = if self.followed.is_some() {
             "for the followed clock, for subscribers, or for the network"

@@ -10,3 +10,5 @@ pub(crate) mod terminal;
 pub(crate) mod terminal_session;
 pub(crate) mod topics;
 pub(crate) mod transport;
+#[cfg(feature = "foxglove")]
+mod viewer;

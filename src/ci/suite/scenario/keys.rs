@@ -342,6 +342,7 @@ pub const NOT_KEYS: &[&str] = &[
     "follow-timeout",
     "follow-to-end",
     "format",
+    "foxglove",
     "held-system",
     "help",
     "html",

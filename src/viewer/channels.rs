@@ -1,0 +1,221 @@
+//! [`Channels`]: the topics as viewers know them, and what was sent on each of them.
+//!
+//! A channel has the name under which the topic is played, and everything else as recorded.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foxglove::{ChannelBuilder, ChannelId, Context, PartialMetadata, RawChannel, Schema, SinkId};
+
+use super::playback::stamp;
+use crate::bag::{Key, Message, Topic, TopicId};
+use crate::time::{Ros, Time};
+
+/// The channels of the topics that are played.
+#[derive(Debug)]
+pub(super) struct Channels {
+    /// By the index of the topic.
+    by_topic: Vec<Option<Channel>>,
+    topics: HashMap<ChannelId, TopicId>,
+    played: Mutex<Played>,
+}
+
+#[derive(Debug)]
+struct Channel {
+    raw: Arc<RawChannel>,
+    is_latched: bool,
+    sent: Mutex<Sent>,
+}
+
+/// What viewers have received on a channel.
+#[derive(Debug, Default)]
+struct Sent {
+    /// How many messages were sent to all viewers.
+    count: u64,
+    /// This message is played next, and all viewers have it already.
+    refilled: Option<Key>,
+}
+
+/// How far messages were played since the last jump.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Played {
+    /// Where playback has begun.
+    pub(super) from: Time<Ros>,
+    /// The last message of any topic.
+    pub(super) last: Option<Key>,
+}
+
+impl Channels {
+    /// The channels of these topics, each with the name under which it is played.
+    pub(super) fn new<'a>(
+        context: &Arc<Context>,
+        all: usize,
+        topics: impl Iterator<Item = (TopicId, &'a str, &'a Topic)>,
+    ) -> Self {
+        let mut channels = Self {
+            by_topic: std::iter::repeat_with(|| None).take(all).collect(),
+            topics: HashMap::new(),
+            played: Mutex::new(Played {
+                from: Time::MIN,
+                last: None,
+            }),
+        };
+        for (id, name, topic) in topics {
+            let builder = ChannelBuilder::new(name)
+                .context(context)
+                .message_encoding(topic.encoding.as_str())
+                .schema(schema(topic));
+            // It fails only without an encoding of messages.
+            let Ok(raw) = builder.build_raw() else {
+                continue;
+            };
+            channels.topics.entry(raw.id()).or_insert(id);
+            channels.by_topic[id.index()] = Some(Channel {
+                raw,
+                is_latched: topic.is_latched,
+                sent: Mutex::default(),
+            });
+        }
+        channels
+    }
+
+    /// The topic of a channel.
+    pub(super) fn topic(&self, channel: ChannelId) -> Option<TopicId> {
+        self.topics.get(&channel).copied()
+    }
+
+    /// Playback has jumped to `from`.
+    pub(super) fn jump(&self, from: Time<Ros>) {
+        *self.lock_played() = Played { from, last: None };
+        for channel in self.by_topic.iter().flatten() {
+            channel.lock().refilled = None;
+        }
+    }
+
+    /// How far messages were played since the last jump.
+    pub(super) fn played(&self) -> Played {
+        *self.lock_played()
+    }
+
+    /// A message was played, of whatever topic.
+    pub(super) fn play(&self, key: Key) {
+        self.lock_played().last = Some(key);
+    }
+
+    /// Whether a viewer subscribes to a topic.
+    pub(super) fn is_subscribed(&self, topic: TopicId) -> bool {
+        let channel = self.get(topic);
+        channel.is_some_and(|channel| channel.raw.has_sinks())
+    }
+
+    /// The topics to which viewers subscribe, without latched ones.
+    pub(super) fn subscribed_unlatched(&self) -> impl Iterator<Item = TopicId> {
+        let channels = (0..).map(TopicId).zip(&self.by_topic);
+        channels.filter_map(|(id, channel)| {
+            let channel = channel.as_ref()?;
+            (!channel.is_latched && channel.raw.has_sinks()).then_some(id)
+        })
+    }
+
+    /// Whether late joiners receive the last messages of a topic.
+    pub(super) fn is_latched(&self, topic: TopicId) -> bool {
+        self.get(topic).is_some_and(|channel| channel.is_latched)
+    }
+
+    /// How many messages of a topic were sent to all viewers.
+    pub(super) fn count(&self, topic: TopicId) -> u64 {
+        self.get(topic).map_or(0, |channel| channel.lock().count)
+    }
+
+    /// Sends a message to all viewers that subscribe to its topic.
+    pub(super) fn send(&self, message: &Message) {
+        let Some(channel) = self.get(message.topic) else {
+            return;
+        };
+        let mut sent = channel.lock();
+        if sent.refilled.take() != Some(message.key) {
+            sent.count += 1;
+            channel.log(message, None);
+        }
+    }
+
+    /// A viewer has subscribed to a topic. If messages were played, it has none that others have.
+    pub(super) fn subscribed(&self, topic: TopicId) -> u64 {
+        let is_begun = self.lock_played().last.is_some();
+        let Some(channel) = self.get(topic) else {
+            return 0;
+        };
+        let mut sent = channel.lock();
+        if is_begun {
+            sent.refilled = None;
+        }
+        sent.count
+    }
+
+    /// Sends the last messages of a topic again, to one viewer or to all, unless more than `count` were sent meanwhile.
+    pub(super) fn refill(
+        &self,
+        topic: TopicId,
+        (count, viewer): (u64, Option<SinkId>),
+        messages: &[Message],
+    ) {
+        let Some(channel) = self.get(topic) else {
+            return;
+        };
+        let is_begun = self.lock_played().last.is_some();
+        let mut sent = channel.lock();
+        if sent.count != count {
+            return;
+        }
+        for message in messages {
+            channel.log(message, viewer);
+        }
+        if !is_begun && let Some(last) = messages.last() {
+            sent.refilled = Some(last.key);
+        }
+    }
+
+    fn get(&self, topic: TopicId) -> Option<&Channel> {
+        self.by_topic.get(topic.index())?.as_ref()
+    }
+
+    fn lock_played(&self) -> MutexGuard<'_, Played> {
+        self.played.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Channel {
+    fn lock(&self) -> MutexGuard<'_, Sent> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time is that by which the recording is ordered: the log time, unless the user chose otherwise.
+    fn log(&self, message: &Message, viewer: Option<SinkId>) {
+        let meta = PartialMetadata::with_log_time(stamp(message.key.time));
+        let payload = &message.payload;
+        self.raw.log_with_meta_to_sink(payload, meta, viewer);
+    }
+}
+
+/// The schema as recorded. The protocol has text for all but two encodings; what is not UTF-8 there is replaced. Some
+/// encodings of messages need a schema: then an empty one.
+fn schema(topic: &Topic) -> Option<Schema> {
+    const BINARY: [&str; 2] = ["protobuf", "flatbuffer"];
+    const NEEDED: [&str; 4] = ["cdr", "ros1", "protobuf", "flatbuffer"];
+    let Some(schema) = &topic.schema else {
+        let is_needed = NEEDED.contains(&topic.encoding.as_str());
+        return is_needed.then(|| Schema::new("", "", Vec::new()));
+    };
+    let data = if BINARY.contains(&schema.encoding.as_str()) {
+        schema.data.to_vec()
+    } else {
+        String::from_utf8_lossy(&schema.data)
+            .into_owned()
+            .into_bytes()
+    };
+    Some(Schema::new(
+        schema.name.as_str(),
+        schema.encoding.as_str(),
+        data,
+    ))
+}

@@ -1,0 +1,53 @@
+//! [`ViewerOutput`]: what is played, for viewers. It never blocks.
+
+use std::sync::Arc;
+
+use super::broadcast::Broadcast;
+use super::channels::Channels;
+use super::refill::Refills;
+use crate::bag::Message;
+use crate::output::{Delivery, Occasion, Output};
+use crate::time::{Duration, Ros, Segment, Time};
+
+/// Puts messages into the queues of the viewers that subscribe to their topics. The oldest message of a queue that is
+/// full is dropped. To be used beside the output of a run, whose [`Delivery`] counts.
+#[derive(Debug)]
+pub struct ViewerOutput {
+    pub(super) broadcast: Arc<Broadcast>,
+    pub(super) channels: Arc<Channels>,
+    pub(super) refills: Arc<Refills>,
+    pub(super) generation: Option<u64>,
+}
+
+impl Output for ViewerOutput {
+    fn segment(&mut self, segment: &Segment) {
+        if self.generation.replace(segment.generation()) == Some(segment.generation()) {
+            return;
+        }
+        let now = self.broadcast.transport().now();
+        self.broadcast.segment(segment);
+        self.refills.jump(segment.position(now));
+    }
+
+    /// Viewers are sent the times of the recording, not those of `/clock`, which may be shifted.
+    fn clock(&mut self, _: Time<Ros>) {}
+
+    fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+        period.is_some()
+    }
+
+    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        if self.channels.is_subscribed(message.topic) {
+            if occasion == Occasion::Due {
+                self.broadcast.before_message(message.key.time);
+            }
+            self.channels.send(message);
+        }
+        if occasion == Occasion::Due {
+            self.channels.play(message.key);
+        }
+        Delivery::Sent
+    }
+
+    fn finish(&mut self) {}
+}

@@ -1,0 +1,196 @@
+//! [`Refills`]: the last messages of topics, for viewers that have none: after a jump, and for one that has just
+//! subscribed. A thread reads them, so that panels are not empty while playback is paused or a topic is slow.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use foxglove::SinkId;
+
+use super::channels::Channels;
+use crate::bag::{Bag, Direction, Key, Message, Selection, StartAt, TopicId, step_back};
+use crate::player::Transport;
+use crate::time::{Ros, Time};
+
+/// How many bytes a search may hold open, besides the chunk that it opens.
+const MAX_OPEN_BYTES: u64 = 16 << 20;
+/// How many requests of viewers may wait. The oldest are dropped first.
+const MAX_WAITING: usize = 10_000;
+
+/// The messages that are to be read.
+#[derive(Debug)]
+pub(super) struct Refills {
+    channels: Arc<Channels>,
+    waiting: Mutex<Waiting>,
+    woken: Condvar,
+    /// Counts the jumps: a search before the last one is not wanted any more.
+    jumps: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    requests: VecDeque<Request>,
+    is_over: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    topic: TopicId,
+    /// `None`: all that subscribe to the topic.
+    viewer: Option<SinkId>,
+    /// How many messages of the topic had been sent.
+    count: u64,
+    jumps: u64,
+}
+
+impl Refills {
+    pub(super) fn new(channels: Arc<Channels>) -> Self {
+        Self {
+            channels,
+            waiting: Mutex::default(),
+            woken: Condvar::new(),
+            jumps: AtomicU64::new(0),
+        }
+    }
+
+    /// Playback has jumped to `from`: viewers need the last message of each topic that they subscribe to. The player
+    /// itself sends latched ones.
+    pub(super) fn jump(&self, from: Time<Ros>) {
+        // Locked meanwhile, so that no request finds its message at the new position and comes before the jump.
+        let mut waiting = self.lock();
+        let jumps = self.jumps.fetch_add(1, Ordering::Relaxed) + 1;
+        waiting.requests.clear();
+        self.channels.jump(from);
+        let topics = self.channels.subscribed_unlatched();
+        let requests = topics.map(|topic| Request {
+            topic,
+            viewer: None,
+            count: self.channels.count(topic),
+            jumps,
+        });
+        waiting.requests.extend(requests);
+        if !waiting.requests.is_empty() {
+            self.woken.notify_one();
+        }
+    }
+
+    /// A viewer has subscribed to a topic.
+    pub(super) fn subscribed(&self, topic: TopicId, viewer: Option<SinkId>) {
+        let mut waiting = self.lock();
+        let is_for_all = |it: &Request| it.topic == topic && it.viewer.is_none();
+        if waiting.requests.iter().any(is_for_all) {
+            return;
+        }
+        if waiting.requests.len() >= MAX_WAITING {
+            waiting.requests.pop_front();
+        }
+        waiting.requests.push_back(Request {
+            topic,
+            viewer,
+            count: self.channels.subscribed(topic),
+            jumps: self.jumps.load(Ordering::Relaxed),
+        });
+        self.woken.notify_one();
+    }
+
+    /// No more requests are carried out.
+    pub(super) fn end(&self) {
+        let mut waiting = self.lock();
+        waiting.is_over = true;
+        waiting.requests.clear();
+        self.jumps.fetch_add(1, Ordering::Relaxed);
+        self.woken.notify_all();
+    }
+
+    /// Carries out requests until [`Refills::end`].
+    pub(super) fn run(&self, bag: &Bag, transport: &Transport) {
+        step_back();
+        while let Some(request) = self.next() {
+            let topic = request.topic;
+            let is_wanted = || self.jumps.load(Ordering::Relaxed) == request.jumps;
+            if !self.channels.is_subscribed(topic) || transport.is_muted(topic) {
+                continue;
+            }
+            let messages = self.find(bag, topic, &is_wanted);
+            // Locked, so that no jump comes in between.
+            let waiting = self.lock();
+            if is_wanted() {
+                let to = (request.count, request.viewer);
+                self.channels.refill(topic, to, &messages);
+            }
+            drop(waiting);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<Request> {
+        let mut waiting = self.lock();
+        loop {
+            if waiting.is_over {
+                return None;
+            }
+            if let Some(request) = waiting.requests.pop_front() {
+                return Some(request);
+            }
+            let woken = self.woken.wait(waiting);
+            waiting = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What a viewer of the topic would show: of latched topics all that a late joiner receives, otherwise the last
+    /// message.
+    fn find(&self, bag: &Bag, topic: TopicId, is_wanted: &dyn Fn() -> bool) -> Vec<Message> {
+        let only = Selection::of([topic], bag);
+        let until = Until::of(&self.channels);
+        if self.channels.is_latched(topic) {
+            let latched = bag.latched_while(&only, until.time(), &mut |_| is_wanted());
+            let (mut messages, _) = latched.unwrap_or_default();
+            messages.retain(|message| until.has(message.key));
+            return messages;
+        }
+        let from = StartAt::At(until.time());
+        let cursor = bag.cursor(&only, from, Direction::Reverse);
+        let mut cursor = cursor.holding(MAX_OPEN_BYTES);
+        // The player reports damage when it comes to it.
+        while let Some(next) = cursor.next_while(is_wanted) {
+            match next {
+                Ok(message) if until.has(message.key) => return vec![message],
+                _ => {}
+            }
+        }
+        Vec::new()
+    }
+}
+
+/// Up to where messages count as played. If none was, those at the position itself count, too.
+#[derive(Clone, Copy, Debug)]
+enum Until {
+    Message(Key),
+    Position(Time<Ros>),
+}
+
+impl Until {
+    fn of(channels: &Channels) -> Self {
+        let played = channels.played();
+        played
+            .last
+            .map_or(Self::Position(played.from), Self::Message)
+    }
+
+    const fn time(self) -> Time<Ros> {
+        match self {
+            Self::Message(key) => key.time,
+            Self::Position(time) => time,
+        }
+    }
+
+    fn has(self, key: Key) -> bool {
+        match self {
+            Self::Message(last) => key <= last,
+            Self::Position(time) => key.time <= time,
+        }
+    }
+}

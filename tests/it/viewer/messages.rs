@@ -1,0 +1,204 @@
+//! The messages that viewers receive.
+
+use std::io::Cursor;
+
+use bagplay::bag::{Direction, Message, Selection, StartAt};
+use bagplay::player::{Command, Options, Pace, WhenDone};
+use bagplay::time::{Speed, Time};
+use mcap::Writer;
+use mcap::records::MessageHeader;
+
+use super::client::{Client, Data, ENDED, Got, PAUSED};
+use super::{SECOND, Served, recording};
+use crate::support::mcaps::{Note, Spec, bag, incompressible};
+
+/// The messages of a recording, in order.
+fn recorded(served: &Served) -> Vec<Data> {
+    let all = Selection::all(&served.bag);
+    let from = StartAt::At(Time::MIN);
+    let cursor = served.bag.cursor(&all, from, Direction::Forward);
+    let data = |message: Message| Data {
+        time: message.log_time.to_mcap(),
+        topic: served.bag.topics()[message.topic.index()].name.clone(),
+        payload: message.payload.to_vec(),
+    };
+    cursor.map(|message| data(message.unwrap())).collect()
+}
+
+#[test]
+fn each_message_arrives_once_as_recorded_after_its_time() {
+    let served = Served::paused(recording());
+    let mut client = Client::connect(served.port());
+    client.subscribe(&["/fast", "/slow", "/late"]);
+    client.sync();
+    client.ask(true, 4.0, None);
+    client.state("the end", |state| state.status == ENDED);
+    let expected = recorded(&served);
+    let arrived: Vec<Data> = expected.iter().map(|_| client.data()).collect();
+    assert_eq!(arrived, expected);
+    client.wait("the last time", |got| {
+        (*got == Got::Time(4_990_000_000)).then_some(())
+    });
+    client.sync();
+    assert_eq!(client.arrived(), []);
+    let times = client.times();
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(times.first(), Some(&SECOND));
+}
+
+#[test]
+fn only_what_is_subscribed_to_is_sent() {
+    let served = Served::paused(recording());
+    let mut client = Client::connect(served.port());
+    client.subscribe(&["/slow"]);
+    client.sync();
+    client.ask(true, 100.0, None);
+    client.state("the end", |state| state.status == ENDED);
+    assert_eq!(client.data().topic, "/slow");
+    client.sync();
+    assert_eq!(client.arrived(), []);
+}
+
+#[test]
+fn a_viewer_that_connects_late_gets_the_last_messages_alone() {
+    let served = Served::paused(recording());
+    let to = Time::from_millis(3000);
+    served.transport.ask(Command::Seek(to)).unwrap();
+    let mut early = Client::connect(served.port());
+    early.subscribe(&["/fast", "/slow", "/late"]);
+    let state = early.state("the state", |_| true);
+    assert_eq!((state.status, state.time), (PAUSED, 3 * SECOND));
+    early.wait("the time", |got| {
+        (*got == Got::Time(3 * SECOND)).then_some(())
+    });
+    let mut last = [early.data(), early.data()];
+    last.sort();
+    assert_eq!(last[0].payload, b"slow");
+    assert_eq!(last[0].time, SECOND + 1_500_000_000);
+    assert_eq!(last[1].payload, b"fast 200");
+    let mut late = Client::connect(served.port());
+    late.subscribe(&["/fast"]);
+    assert_eq!(late.data().payload, b"fast 200");
+    early.sync();
+    assert_eq!(early.arrived(), []);
+    // Those that they have already do not come again.
+    served
+        .transport
+        .ask(Command::PlayUntil(Time::from_millis(3010)))
+        .unwrap();
+    for client in [&mut early, &mut late] {
+        assert_eq!(client.data().payload, b"fast 201");
+    }
+}
+
+#[test]
+fn after_a_jump_viewers_get_the_last_message_of_each_topic() {
+    let served = Served::paused(recording());
+    let mut client = Client::connect(served.port());
+    client.subscribe(&["/slow", "/late"]);
+    client.sync();
+    for (to, expected) in [
+        (4 * SECOND, &[&b"slow"[..]][..]),
+        (4_950_000_000, &[b"late", b"slow"]),
+        (2 * SECOND, &[]),
+        (3 * SECOND, &[b"slow"]),
+    ] {
+        client.ask(false, 1.0, Some(to));
+        client.state("the jump", |state| state.did_seek && state.time == to);
+        let mut messages: Vec<Vec<u8>> = expected.iter().map(|_| client.data().payload).collect();
+        messages.sort();
+        assert_eq!(messages, expected);
+    }
+}
+
+#[test]
+fn a_viewer_that_never_reads_holds_nobody() {
+    // More than sockets and queues hold.
+    let note = |n: u64| Note::new(0, SECOND + n, incompressible(n + 1, 64 << 10));
+    let chunks = (0..100).map(|c| (c * 20..(c + 1) * 20).map(note).collect());
+    let served = Served::with(bag(&Spec::new(chunks.collect()).write()), |options| {
+        Options {
+            pace: Pace::Max,
+            when_done: WhenDone::Stop,
+            digest: true,
+            ..options
+        }
+    });
+    let mut stuck = Client::connect(served.port());
+    stuck.subscribe(&["/t0"]);
+    stuck.sync();
+    let mut reader = Client::connect(served.port());
+    reader.state("the state", |state| state.status == PAUSED);
+    served.transport.ask(Command::Play).unwrap();
+    let (report, _) = served.running.join().unwrap();
+    assert_eq!(report.sent, 2000);
+    assert!(report.reached_end);
+    // This returns although one never reads; the other one is told.
+    drop(served.server);
+    reader.wait("the end", |got| (*got == Got::Closed).then_some(()));
+}
+
+#[test]
+fn channels_are_as_recorded_whatever_their_encodings() {
+    let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
+    let descriptor = [0xff, 0x00, 0x80];
+    let kinds: [(&str, &str, &str, &[u8]); 4] = [
+        ("cdr", "ros2msg", "std_msgs/msg/String", b"string data"),
+        ("ros1", "ros1msg", "std_msgs/String", b"string data"),
+        ("protobuf", "protobuf", "pkg.Type", &descriptor),
+        ("json", "jsonschema", "Object", b"{\"type\":\"object\"}"),
+    ];
+    for (n, (encoding, schema_encoding, name, data)) in (0..).zip(kinds) {
+        let schema = writer.add_schema(name, schema_encoding, data).unwrap();
+        let topic = format!("/{encoding}");
+        let metadata = std::collections::BTreeMap::new();
+        let channel_id = writer
+            .add_channel(schema, &topic, encoding, &metadata)
+            .unwrap();
+        let header = MessageHeader {
+            channel_id,
+            sequence: 0,
+            log_time: SECOND + n,
+            publish_time: SECOND + n,
+        };
+        writer
+            .write_to_known_channel(&header, encoding.as_bytes())
+            .unwrap();
+    }
+    let no_schema = writer
+        .add_channel(0, "/bare", "json", &std::collections::BTreeMap::new())
+        .unwrap();
+    let header = MessageHeader {
+        channel_id: no_schema,
+        sequence: 0,
+        log_time: SECOND + 9,
+        publish_time: SECOND + 9,
+    };
+    writer.write_to_known_channel(&header, b"{}").unwrap();
+    writer.finish().unwrap();
+    let served = Served::paused(bag(&writer.into_inner().into_inner()));
+    let mut client = Client::connect(served.port());
+    client.subscribe(&["/cdr", "/ros1", "/protobuf", "/json", "/bare"]);
+    for (encoding, schema_encoding, name, data) in kinds {
+        let mut channels = client.channels.values();
+        let channel = channels
+            .find(|channel| channel["topic"] == format!("/{encoding}"))
+            .unwrap();
+        assert_eq!(channel["encoding"], encoding);
+        assert_eq!(channel["schemaName"], name);
+        assert_eq!(channel["schemaEncoding"], schema_encoding);
+        let text = String::from_utf8(data.to_vec());
+        let text = text.unwrap_or_else(|_| "/wCA".to_owned());
+        assert_eq!(channel["schema"], text);
+    }
+    client.sync();
+    let pace = Pace::At(Speed::NORMAL);
+    served.transport.ask(Command::SetPace(pace)).unwrap();
+    client.ask(true, 1.0, None);
+    let mut payloads: Vec<Vec<u8>> = (0..5).map(|_| client.data().payload).collect();
+    payloads.sort();
+    assert_eq!(
+        payloads,
+        [&b"cdr"[..], b"json", b"protobuf", b"ros1", b"{}"]
+    );
+}
