@@ -10,9 +10,9 @@ use crossbeam_channel::Sender;
 use foxglove::WebSocketServerHandle;
 use foxglove::websocket::{PlaybackState, PlaybackStatus, Status as Note};
 
-use super::playback::{stamp, state};
+use super::playback::{factor, is_moving, stamp, state};
 use super::times::Times;
-use crate::player::{State, Status, Transport};
+use crate::player::{Pace, State, Status, Transport};
 use crate::time::{Duration, Ros, Segment, Steady, Time};
 
 /// How long after a request the state is told once more: on a busy machine, the answer to a request may be sent after
@@ -36,8 +36,10 @@ struct Known {
     /// What viewers were told last.
     told: Option<Told>,
     jump: Jump,
-    /// The id of the last request for a seek, until its jump.
-    request_id: Option<String>,
+    /// The id of the request whose seek the player carries out.
+    seek_id: Option<String>,
+    /// The speed after the last request.
+    requested_speed: f32,
     /// Requests whose commands the player has not taken yet. Meanwhile its status is that before them.
     open_requests: usize,
     confirm_at: Option<Time<Steady>>,
@@ -50,6 +52,10 @@ struct Jump {
     generation: Option<u64>,
     told_at: Time<Steady>,
     is_untold: bool,
+    /// It was told later than it was made; see [`Broadcast::take_late_jump`].
+    was_told_late: bool,
+    /// The id of the request that asked for it.
+    id: Option<String>,
 }
 
 impl Default for Jump {
@@ -58,6 +64,8 @@ impl Default for Jump {
             generation: None,
             told_at: Time::MIN,
             is_untold: false,
+            was_told_late: false,
+            id: None,
         }
     }
 }
@@ -78,7 +86,7 @@ impl Told {
             status: state.status,
             speed_bits: state.playback_speed.to_bits(),
             generation: status.segment.generation(),
-            held: (status.state != State::Playing).then_some(state.current_time),
+            held: (state.status != PlaybackStatus::Playing).then_some(state.current_time),
         }
     }
 }
@@ -97,7 +105,7 @@ impl Broadcast {
         &self.transport
     }
 
-    /// From now on there are viewers.
+    /// The server has started.
     pub(super) fn begin(&self, server: WebSocketServerHandle) {
         let mut known = self.server.write().unwrap_or_else(PoisonError::into_inner);
         *known = Some(server);
@@ -106,7 +114,7 @@ impl Broadcast {
         self.welcome();
     }
 
-    /// From now on there are none.
+    /// The server has ended.
     pub(super) fn end(&self) -> Option<WebSocketServerHandle> {
         let mut known = self.server.write().unwrap_or_else(PoisonError::into_inner);
         known.take()
@@ -119,31 +127,47 @@ impl Broadcast {
     }
 
     /// Playback has this segment now. If it begins with a jump, viewers are told to clear what they show. Called before
-    /// anything that follows the jump is published.
-    pub(super) fn segment(&self, segment: &Segment) {
+    /// anything that follows the jump is published. `false`: they are told later, because the last jump is too near.
+    pub(super) fn segment(&self, segment: &Segment) -> bool {
         let mut known = self.lock();
         let generation = Some(segment.generation());
         if known.jump.generation == generation {
-            return;
+            return true;
         }
-        let is_start = known.jump.generation.is_none();
+        // The player may jump before it has told where it starts.
+        let is_start = segment.generation() == 0;
         known.jump.generation = generation;
         let now = self.transport.now();
         let at = known.times.jump(segment, now);
+        if let Some(id) = known.seek_id.take() {
+            known.jump.id = Some(id);
+        }
         if is_start {
-            return;
+            return true;
         }
         known.jump.is_untold = true;
         if now.saturating_since(known.jump.told_at) >= SHORTEST_BETWEEN_JUMPS
             && let Some(status) = self.transport.status()
         {
+            // The status is that before the jump.
+            let pace = match status.pace {
+                Pace::At(_) => Pace::At(segment.speed()),
+                pace => pace,
+            };
             let status = Status {
                 segment: *segment,
                 state: State::Starved,
+                pace,
                 ..status
             };
             self.tell_jump(&mut known, &status, at);
         }
+        !known.jump.is_untold
+    }
+
+    /// Whether a jump was told since the last call that had not been told when it was made.
+    pub(super) fn take_late_jump(&self) -> bool {
+        std::mem::take(&mut self.lock().jump.was_told_late)
     }
 
     /// A message of this time comes next.
@@ -172,18 +196,27 @@ impl Broadcast {
         self.wake();
     }
 
-    /// A request is going to be carried out; if it is for a seek, this is its id.
-    pub(super) fn begin_request(&self, seek_id: Option<String>) {
+    /// A request is going to be carried out, after which the player has this speed.
+    pub(super) fn begin_request(&self, speed: f32) {
         let mut known = self.lock();
         known.open_requests += 1;
-        if seek_id.is_some() {
-            known.request_id = seek_id;
-        }
+        known.requested_speed = speed;
     }
 
-    /// Whether the player has taken the commands of all requests.
-    pub(super) fn is_settled(&self) -> bool {
-        self.lock().open_requests == 0
+    /// The speed that the player will have after the requests that it has not taken yet; `None`: it has taken all.
+    pub(super) fn requested_speed(&self) -> Option<f32> {
+        let known = self.lock();
+        (known.open_requests > 0).then_some(known.requested_speed)
+    }
+
+    /// The next jump is what the request with this id asks for.
+    pub(super) fn begin_seek(&self, id: &str) {
+        self.lock().seek_id = Some(id.to_owned());
+    }
+
+    /// The player has carried out the seek of a request, or refused it.
+    pub(super) fn end_seek(&self, id: &str) {
+        self.lock().seek_id.take_if(|open| open == id);
     }
 
     /// The player has taken the commands of a request.
@@ -209,8 +242,7 @@ impl Broadcast {
         let mut known = self.lock();
         let status = self.status(&known)?;
         let now = self.transport.now();
-        let is_moving = matches!(status.state, State::Playing | State::Stalled)
-            && (status.segment.is_rolling() || status.state == State::Stalled);
+        let is_moving = is_moving(&status);
         let state = state(&status, now);
         let at = status.segment.position(now);
         if known.jump.is_untold {
@@ -219,6 +251,7 @@ impl Broadcast {
                 return Some(SHORTEST_BETWEEN_JUMPS.saturating_sub(since));
             }
             self.tell_jump(&mut known, &status, at);
+            known.jump.was_told_late = true;
         }
         let is_settled = known.open_requests == 0 || status.state == State::Stalled;
         if is_settled {
@@ -239,7 +272,8 @@ impl Broadcast {
             self.tell_time(time);
         }
         let next = is_moving.then(|| known.times.until_next(now));
-        let confirm = known.confirm_at.map(|at| at.saturating_since(now));
+        let confirm = known.confirm_at.filter(|_| is_settled);
+        let confirm = confirm.map(|at| at.saturating_since(now));
         next.into_iter().chain(confirm).min()
     }
 
@@ -274,10 +308,13 @@ impl Broadcast {
     fn tell_jump(&self, known: &mut Known, status: &Status, at: Time<Ros>) {
         let now = self.transport.now();
         (known.jump.told_at, known.jump.is_untold) = (now, false);
+        let is_changing = known.open_requests > 0;
+        let playback_speed = is_changing.then_some(known.requested_speed);
         let state = PlaybackState {
             current_time: stamp(at),
             did_seek: true,
-            request_id: known.request_id.take(),
+            playback_speed: playback_speed.unwrap_or_else(|| factor(status)),
+            request_id: known.jump.id.take(),
             ..state(status, now)
         };
         self.tell(known, status, state);

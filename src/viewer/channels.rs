@@ -34,6 +34,8 @@ struct Sent {
     count: u64,
     /// This message is played next, and all viewers have it already.
     refilled: Option<Key>,
+    /// The topic was muted when its last messages were to be sent.
+    was_muted: bool,
 }
 
 /// How far messages were played since the last jump.
@@ -88,7 +90,8 @@ impl Channels {
     pub(super) fn jump(&self, from: Time<Ros>) {
         *self.lock_played() = Played { from, last: None };
         for channel in self.by_topic.iter().flatten() {
-            channel.lock().refilled = None;
+            let mut sent = channel.lock();
+            (sent.refilled, sent.was_muted) = (None, false);
         }
     }
 
@@ -108,12 +111,25 @@ impl Channels {
         channel.is_some_and(|channel| channel.raw.has_sinks())
     }
 
-    /// The topics to which viewers subscribe, without latched ones.
-    pub(super) fn subscribed_unlatched(&self) -> impl Iterator<Item = TopicId> {
+    /// Whether a topic was muted when its last messages were to be sent, and a viewer subscribes to it.
+    pub(super) fn was_muted(&self, topic: TopicId) -> bool {
+        let channel = self.get(topic);
+        channel.is_some_and(|channel| channel.lock().was_muted && channel.raw.has_sinks())
+    }
+
+    /// The topic is muted: its last messages are not sent now.
+    pub(super) fn mute(&self, topic: TopicId) {
+        if let Some(channel) = self.get(topic) {
+            channel.lock().was_muted = true;
+        }
+    }
+
+    /// The topics to which viewers subscribe.
+    pub(super) fn with_subscribers(&self) -> impl Iterator<Item = TopicId> {
         let channels = (0..).map(TopicId).zip(&self.by_topic);
         channels.filter_map(|(id, channel)| {
             let channel = channel.as_ref()?;
-            (!channel.is_latched && channel.raw.has_sinks()).then_some(id)
+            channel.raw.has_sinks().then_some(id)
         })
     }
 
@@ -133,10 +149,14 @@ impl Channels {
             return;
         };
         let mut sent = channel.lock();
-        if sent.refilled.take() != Some(message.key) {
-            sent.count += 1;
-            channel.log(message, None);
+        if sent.refilled == Some(message.key) {
+            sent.refilled = None;
+            return;
         }
+        // Others of the same time may come before it.
+        sent.refilled = sent.refilled.filter(|key| key.time == message.key.time);
+        sent.count += 1;
+        channel.log(message, None);
     }
 
     /// A viewer has subscribed to a topic. If messages were played, it has none that others have.
@@ -152,20 +172,21 @@ impl Channels {
         sent.count
     }
 
-    /// Sends the last messages of a topic again, to one viewer or to all, unless more than `count` were sent meanwhile.
+    /// Sends the last messages of a topic again, to one viewer or to all. `false`: not if more than `count` were sent
+    /// meanwhile.
     pub(super) fn refill(
         &self,
         topic: TopicId,
         (count, viewer): (u64, Option<SinkId>),
         messages: &[Message],
-    ) {
+    ) -> bool {
         let Some(channel) = self.get(topic) else {
-            return;
+            return true;
         };
         let is_begun = self.lock_played().last.is_some();
         let mut sent = channel.lock();
         if sent.count != count {
-            return;
+            return false;
         }
         for message in messages {
             channel.log(message, viewer);
@@ -173,6 +194,7 @@ impl Channels {
         if !is_begun && let Some(last) = messages.last() {
             sent.refilled = Some(last.key);
         }
+        true
     }
 
     fn get(&self, topic: TopicId) -> Option<&Channel> {

@@ -59,10 +59,11 @@ impl ServerListener for Listener {
             &request,
             &status,
             (self.recording, now),
-            self.broadcast.is_settled(),
+            self.broadcast.requested_speed(),
         );
         let id = request.seek_time.map(|_| request.request_id);
-        if !self.requests.push(wish.commands, id, &self.broadcast) {
+        let commands = (wish.commands, wish.expected.playback_speed);
+        if !self.requests.push(commands, id, &self.broadcast) {
             self.broadcast.refuse("too many requests are waiting");
             return Some(state(&status, now));
         }

@@ -25,8 +25,8 @@ impl Output for ViewerOutput {
             return;
         }
         let now = self.broadcast.transport().now();
-        self.broadcast.segment(segment);
-        self.refills.jump(segment.position(now));
+        let is_told = self.broadcast.segment(segment);
+        self.refills.jump(segment.position(now), is_told, now);
     }
 
     /// Viewers are sent the times of the recording, not those of `/clock`, which may be shifted.
@@ -37,7 +37,13 @@ impl Output for ViewerOutput {
     }
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        if self.channels.is_subscribed(message.topic) {
+        // Last messages are sent by another thread, whatever the player sends again. It leaves out muted topics: they
+        // come when they are unmuted.
+        let is_sent = match occasion {
+            Occasion::Due => self.channels.is_subscribed(message.topic),
+            Occasion::Refill => self.channels.was_muted(message.topic),
+        };
+        if is_sent {
             if occasion == Occasion::Due {
                 self.broadcast.before_message(message.key.time);
             }

@@ -20,6 +20,7 @@ pub(super) fn state(status: &Status, now: Time<Steady>) -> PlaybackState {
     let segment = status.segment;
     PlaybackState {
         status: match status.state {
+            _ if is_moving(status) && status.state != State::Stalled => PlaybackStatus::Playing,
             State::Playing => PlaybackStatus::Playing,
             // A run that does not stay at the end stops there.
             State::Stopped if segment.position(now) == segment.exit() => PlaybackStatus::Ended,
@@ -45,12 +46,22 @@ pub(super) fn not_started(recording: TimeRange) -> PlaybackState {
     }
 }
 
+/// Whether the position moves, or is going to without a command. Without a schedule, reading and sending follow each
+/// other many times a second, and are not told apart.
+pub(super) fn is_moving(status: &Status) -> bool {
+    match status.state {
+        State::Playing | State::Stalled => true,
+        State::Starved => !matches!(status.pace, Pace::At(_)),
+        State::Paused | State::Gated | State::Ended | State::Stopped => false,
+    }
+}
+
 /// The speed that viewers are told. Without a schedule it is the fastest one.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the protocol has this type"
 )]
-fn factor(status: &Status) -> f32 {
+pub(super) fn factor(status: &Status) -> f32 {
     match status.pace {
         Pace::At(speed) => speed.as_f64() as f32,
         Pace::Max => 1000.0,
@@ -68,30 +79,34 @@ pub(super) struct Wish {
 }
 
 /// The commands for a request, which a player in this state carries out. Speeds and times that it does not have are
-/// replaced by the nearest one, and `expected` says so. `is_first`: no other request is on its way, whose effects
-/// the status does not have yet.
+/// replaced by the nearest one, and `expected` says so. `requested_speed` is that of a request on its way, whose
+/// effects the status does not have yet.
 pub(super) fn wish(
     request: &PlaybackControlRequest,
     status: &Status,
     (recording, now): (TimeRange, Time<Steady>),
-    is_first: bool,
+    requested_speed: Option<f32>,
 ) -> Wish {
     let mut expected = state(status, now);
     let mut commands = Vec::with_capacity(3);
     let is_at_end = status.state == State::Ended;
-    if let Some(stamp_) = request.seek_time {
-        let to = recording.clamp(time(stamp_));
+    if let Some(requested) = request.seek_time {
+        let to = recording.clamp(time(requested));
         commands.push(Command::Seek(to));
         expected.current_time = stamp(to);
     }
-    if let Some(speed) = speed(request.playback_speed, is_first.then(|| factor(status))) {
+    let present = requested_speed.unwrap_or_else(|| factor(status));
+    expected.playback_speed = present;
+    if let Some(speed) = speed(request.playback_speed, present) {
         let pace = Pace::At(speed);
         commands.push(Command::SetPace(pace));
         expected.playback_speed = factor(&Status { pace, ..*status });
     }
     let is_jump = request.seek_time.is_some();
     expected.status = match request.playback_command {
-        PlaybackCommand::Play if is_jump || is_at_end => PlaybackStatus::Buffering,
+        PlaybackCommand::Play if is_jump || is_at_end || !status.gates.is_open() => {
+            PlaybackStatus::Buffering
+        }
         PlaybackCommand::Play if expected.status == PlaybackStatus::Buffering => {
             PlaybackStatus::Buffering
         }
@@ -108,9 +123,9 @@ pub(super) fn wish(
 }
 
 /// The speed to set: the nearest one that the player has; `None` if it is the present one, or none.
-fn speed(requested: f32, present: Option<f32>) -> Option<Speed> {
+fn speed(requested: f32, present: f32) -> Option<Speed> {
     // Viewers repeat the speed that they were told. In this type it may differ a little from that of the player.
-    if requested.is_nan() || present.map(f32::to_bits) == Some(requested.to_bits()) {
+    if requested.is_nan() || present.to_bits() == requested.to_bits() {
         return None;
     }
     let size = f64::from(requested.abs()).clamp(0.001, 1000.0);
@@ -124,7 +139,8 @@ pub(super) fn refusal(status: &Status, control: Control) -> Option<Refusal> {
     match (status.state, control, status.pace) {
         (State::Stopped, ..) => Some(Refusal::Over),
         (_, Control::StopOnly, _) => Some(Refusal::NotDrivable),
-        (_, _, Pace::Follow) => Some(Refusal::Following),
+        // A pause can be ended.
+        (state, _, Pace::Follow) if state != State::Paused => Some(Refusal::Following),
         _ => None,
     }
 }
@@ -132,7 +148,7 @@ pub(super) fn refusal(status: &Status, control: Control) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::player::{ClockMode, Gates, PlayedRange};
+    use crate::player::{ClockMode, Gate, Gates, PlayedRange};
     use crate::time::{AtEnd, Segment};
 
     const NOW: Time<Steady> = Time::from_secs(100);
@@ -185,7 +201,7 @@ mod tests {
     #[test]
     fn seek_comes_before_speed_and_speed_before_play() {
         let seek = request(PlaybackCommand::Play, 2.5, Some(3_000_000_000));
-        let wish = wish(&seek, &status(State::Paused), (recording(), NOW), true);
+        let wish = wish(&seek, &status(State::Paused), (recording(), NOW), None);
         let to = Command::Seek(Time::from_secs(3));
         assert_eq!(wish.commands, [to, at(2.5), Command::Play]);
         let expected = PlaybackState {
@@ -211,7 +227,7 @@ mod tests {
             (f32::NEG_INFINITY, Some(-1000.0)),
         ] {
             let request = request(PlaybackCommand::Pause, requested, None);
-            let wish = wish(&request, &status(State::Playing), (recording(), NOW), true);
+            let wish = wish(&request, &status(State::Playing), (recording(), NOW), None);
             let mut commands: Vec<Command> = commanded.map(at).into_iter().collect();
             commands.push(Command::Pause);
             assert_eq!(wish.commands, commands, "{requested}");
@@ -224,23 +240,52 @@ mod tests {
     }
 
     #[test]
-    fn a_speed_is_repeated_after_a_request_that_may_change_it() {
+    fn a_speed_is_set_only_if_the_player_will_not_have_it_anyway() {
         let same = request(PlaybackCommand::Play, 1.0, None);
-        for (is_first, commands) in [
-            (true, vec![Command::Play]),
-            (false, vec![at(1.0), Command::Play]),
+        for (requested, commands) in [
+            (None, vec![Command::Play]),
+            (Some(1.0), vec![Command::Play]),
+            (Some(2.0), vec![at(1.0), Command::Play]),
         ] {
             let paused = status(State::Paused);
-            let wish = wish(&same, &paused, (recording(), NOW), is_first);
+            let wish = wish(&same, &paused, (recording(), NOW), requested);
             assert_eq!(wish.commands, commands);
+            assert_eq!(wish.expected.playback_speed.to_bits(), 1.0_f32.to_bits());
         }
+    }
+
+    #[test]
+    fn without_a_schedule_reading_is_playing() {
+        for (pace, told) in [
+            (Pace::Max, PlaybackStatus::Playing),
+            (Pace::Follow, PlaybackStatus::Playing),
+            (Pace::At(Speed::NORMAL), PlaybackStatus::Buffering),
+        ] {
+            let starved = Status {
+                pace,
+                ..status(State::Starved)
+            };
+            assert_eq!(state(&starved, NOW).status, told);
+            assert_eq!(is_moving(&starved), told == PlaybackStatus::Playing);
+        }
+    }
+
+    #[test]
+    fn play_waits_for_closed_gates() {
+        let gated = Status {
+            gates: Gates::OPEN.close(Gate::Path),
+            ..status(State::Paused)
+        };
+        let play = request(PlaybackCommand::Play, 1.0, None);
+        let wish = wish(&play, &gated, (recording(), NOW), None);
+        assert_eq!(wish.expected.status, PlaybackStatus::Buffering);
     }
 
     #[test]
     fn a_time_outside_of_the_recording_becomes_its_edge() {
         for (requested, to) in [(0, 1), (4_000_000_000, 4), (u64::MAX, 5)] {
             let request = request(PlaybackCommand::Pause, 1.0, Some(requested));
-            let wish = wish(&request, &status(State::Ended), (recording(), NOW), true);
+            let wish = wish(&request, &status(State::Ended), (recording(), NOW), None);
             let seek = Command::Seek(Time::from_secs(to));
             assert_eq!(wish.commands, [seek, Command::Pause]);
             assert_eq!(wish.expected.current_time, stamp(Time::from_secs(to)));
@@ -259,7 +304,7 @@ mod tests {
                 &request(command, 1.0, None),
                 &ended,
                 (recording(), NOW),
-                true,
+                None,
             );
             assert_eq!(wish.expected.status, expected);
         }
@@ -294,10 +339,15 @@ mod tests {
             pace: Pace::Follow,
             ..playing
         };
+        let paused = Status {
+            state: State::Paused,
+            ..following
+        };
         for (status, control, refused) in [
             (playing, Control::Full, None),
             (playing, Control::StopOnly, Some(Refusal::NotDrivable)),
             (following, Control::Full, Some(Refusal::Following)),
+            (paused, Control::Full, None),
             (status(State::Stopped), Control::Full, Some(Refusal::Over)),
         ] {
             assert_eq!(refusal(&status, control), refused);

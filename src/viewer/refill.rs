@@ -10,10 +10,12 @@ use foxglove::SinkId;
 use super::channels::Channels;
 use crate::bag::{Bag, Direction, Key, Message, Selection, StartAt, TopicId, step_back};
 use crate::player::Transport;
-use crate::time::{Ros, Time};
+use crate::time::{Duration, Ros, Steady, Time};
 
 /// How many bytes a search may hold open, besides the chunk that it opens.
 const MAX_OPEN_BYTES: u64 = 16 << 20;
+/// States and messages are in different queues of the library. So long after a jump was told, its state has been sent.
+const AFTER_JUMP: Duration = Duration::from_millis(5);
 /// How many requests of viewers may wait. The oldest are dropped first.
 const MAX_WAITING: usize = 10_000;
 
@@ -27,10 +29,22 @@ pub(super) struct Refills {
     jumps: AtomicU64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
     requests: VecDeque<Request>,
+    /// When the first request may be carried out.
+    not_before: Time<Steady>,
     is_over: bool,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self {
+            requests: VecDeque::new(),
+            not_before: Time::MIN,
+            is_over: false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,15 +67,25 @@ impl Refills {
         }
     }
 
-    /// Playback has jumped to `from`: viewers need the last message of each topic that they subscribe to. The player
-    /// itself sends latched ones.
-    pub(super) fn jump(&self, from: Time<Ros>) {
+    /// Playback has jumped to `from`. If viewers have been told, they need the last message of each topic that they
+    /// subscribe to; otherwise they need it later, because they will clear what they show.
+    pub(super) fn jump(&self, from: Time<Ros>, is_told: bool, now: Time<Steady>) {
         // Locked meanwhile, so that no request finds its message at the new position and comes before the jump.
         let mut waiting = self.lock();
+        self.channels.jump(from);
+        self.restart(&mut waiting, is_told, now);
+    }
+
+    /// Viewers have been told of a jump now.
+    pub(super) fn told_jump(&self, now: Time<Steady>) {
+        self.restart(&mut self.lock(), true, now);
+    }
+
+    fn restart(&self, waiting: &mut Waiting, are_needed: bool, now: Time<Steady>) {
+        waiting.not_before = now.saturating_add(AFTER_JUMP);
         let jumps = self.jumps.fetch_add(1, Ordering::Relaxed) + 1;
         waiting.requests.clear();
-        self.channels.jump(from);
-        let topics = self.channels.subscribed_unlatched();
+        let topics = self.channels.with_subscribers().filter(|_| are_needed);
         let requests = topics.map(|topic| Request {
             topic,
             viewer: None,
@@ -105,20 +129,33 @@ impl Refills {
     /// Carries out requests until [`Refills::end`].
     pub(super) fn run(&self, bag: &Bag, transport: &Transport) {
         step_back();
-        while let Some(request) = self.next() {
+        while let Some(request) = self.next(transport) {
             let topic = request.topic;
             let is_wanted = || self.jumps.load(Ordering::Relaxed) == request.jumps;
-            if !self.channels.is_subscribed(topic) || transport.is_muted(topic) {
+            if !self.channels.is_subscribed(topic) {
+                continue;
+            }
+            if transport.is_muted(topic) {
+                self.channels.mute(topic);
                 continue;
             }
             let messages = self.find(bag, topic, &is_wanted);
             // Locked, so that no jump comes in between.
-            let waiting = self.lock();
-            if is_wanted() {
-                let to = (request.count, request.viewer);
-                self.channels.refill(topic, to, &messages);
+            let mut waiting = self.lock();
+            if !is_wanted() {
+                continue;
             }
-            drop(waiting);
+            if request.viewer.is_none() {
+                // It is also for those that have subscribed meanwhile.
+                waiting.requests.retain(|it| it.topic != topic);
+            }
+            let to = (request.count, request.viewer);
+            let is_done = self.channels.refill(topic, to, &messages);
+            // A newer message takes the place of the last one; of latched topics, that of one of several.
+            if !is_done && self.channels.is_latched(topic) {
+                let count = self.channels.count(topic);
+                waiting.requests.push_back(Request { count, ..request });
+            }
         }
     }
 
@@ -126,17 +163,22 @@ impl Refills {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next(&self) -> Option<Request> {
+    fn next(&self, transport: &Transport) -> Option<Request> {
         let mut waiting = self.lock();
         loop {
             if waiting.is_over {
                 return None;
             }
-            if let Some(request) = waiting.requests.pop_front() {
-                return Some(request);
+            let left = waiting.not_before.saturating_since(transport.now());
+            if waiting.requests.is_empty() {
+                let woken = self.woken.wait(waiting);
+                waiting = woken.unwrap_or_else(PoisonError::into_inner);
+            } else if left > Duration::ZERO {
+                let woken = self.woken.wait_timeout(waiting, left.to_std());
+                (waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
+            } else {
+                return waiting.requests.pop_front();
             }
-            let woken = self.woken.wait(waiting);
-            waiting = woken.unwrap_or_else(PoisonError::into_inner);
         }
     }
 

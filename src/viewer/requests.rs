@@ -23,13 +23,16 @@ pub(super) struct Requests(Mutex<VecDeque<Request>>);
 struct Request {
     due: Time<Steady>,
     commands: Vec<Command>,
+    /// The id of a request for a seek.
+    seek_id: Option<String>,
 }
 
 impl Requests {
-    /// Takes the commands of a request; whether there was room for them. `seek_id` is the id of a request for a seek.
+    /// Takes the commands of a request, after which the player has this speed; whether there was room for them.
+    /// `seek_id` is the id of a request for a seek.
     pub(super) fn push(
         &self,
-        commands: Vec<Command>,
+        (commands, speed): (Vec<Command>, f32),
         seek_id: Option<String>,
         broadcast: &Broadcast,
     ) -> bool {
@@ -38,9 +41,14 @@ impl Requests {
             return false;
         }
         let due = broadcast.transport().now().saturating_add(A_MOMENT);
-        waiting.push_back(Request { due, commands });
+        // Before another thread can take the request, and end it.
+        broadcast.begin_request(speed);
+        waiting.push_back(Request {
+            due,
+            commands,
+            seek_id,
+        });
         drop(waiting);
-        broadcast.begin_request(seek_id);
         broadcast.wake();
         true
     }
@@ -57,7 +65,7 @@ impl Requests {
             }
             let request = waiting.pop_front()?;
             drop(waiting);
-            send(broadcast, request.commands);
+            send(broadcast, request);
         }
     }
 
@@ -67,10 +75,15 @@ impl Requests {
 }
 
 /// Gives the commands of one request to the player.
-fn send(broadcast: &Arc<Broadcast>, commands: Vec<Command>) {
-    let all = commands.len();
-    for (at, command) in (1..).zip(commands) {
-        let then = answered(broadcast, at == all);
+fn send(broadcast: &Arc<Broadcast>, request: Request) {
+    let all = request.commands.len();
+    for (at, command) in (1..).zip(request.commands) {
+        let seek_id = request.seek_id.as_ref();
+        let seek_id = seek_id.filter(|_| matches!(command, Command::Seek(_)));
+        if let Some(id) = seek_id {
+            broadcast.begin_seek(id);
+        }
+        let then = answered(broadcast, seek_id.cloned(), at == all);
         if !broadcast.transport().try_send_then(command, then) {
             broadcast.refuse("too many commands are waiting");
             broadcast.end_request();
@@ -82,6 +95,7 @@ fn send(broadcast: &Arc<Broadcast>, commands: Vec<Command>) {
 /// What happens when the player has answered a command, the last one of a request or another.
 fn answered(
     broadcast: &Arc<Broadcast>,
+    seek_id: Option<String>,
     is_last: bool,
 ) -> impl FnOnce(Result<Answer, Stopped>) + Send + 'static {
     let broadcast = Arc::clone(broadcast);
@@ -92,6 +106,9 @@ fn answered(
             && refusal != Refusal::Replaced
         {
             broadcast.refuse(&refusal.to_string());
+        }
+        if let Some(id) = seek_id {
+            broadcast.end_seek(&id);
         }
         if is_last {
             broadcast.end_request();

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::ops::RangeInclusive;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,8 +26,11 @@ use crate::bag::{Bag, TopicId};
 use crate::player::{Control, Transport};
 use crate::time::{Duration, Steady, Time, TimeRange};
 
-/// How many messages may wait for a viewer, and how many states and times together.
-const QUEUE: usize = 1024;
+/// How many messages may wait for a viewer, and how many states and times together: fewer if messages are large. The
+/// least number of states and times takes more than a second.
+const QUEUE: RangeInclusive<u64> = 128..=1024;
+/// How many bytes may wait for a viewer, as far as the least number of messages allows it.
+const QUEUED_BYTES: u64 = 256 << 20;
 /// How long the end waits for what is in the queues to be sent. The library tells neither how much that is nor when it
 /// is done.
 const LAST_MESSAGES: Duration = Duration::from_millis(200);
@@ -50,12 +54,12 @@ pub struct Offer<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum ViewerError {
     /// The address cannot be used.
-    #[error("no server for viewers on {address}: {source}")]
+    #[error("no server for viewers on {address}: {reason}")]
     Address {
         /// The address.
         address: String,
         /// Why.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The system refuses a thread.
     #[error("no thread for the server for viewers: {0}")]
@@ -68,7 +72,7 @@ pub enum ViewerError {
 impl ViewerError {
     /// Whether another program uses the port.
     pub fn is_port_in_use(&self) -> bool {
-        matches!(self, Self::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
+        matches!(self, Self::Address { reason, .. } if reason.kind() == io::ErrorKind::AddrInUse)
     }
 }
 
@@ -116,7 +120,7 @@ impl ViewerServer {
             .bind(address.host(), address.port())
             .capabilities([Capability::Time])
             .playback_time_range(range.0, range.1)
-            .message_backlog_size(QUEUE)
+            .message_backlog_size(queue_of(offer))
             .listener(Arc::new(Listener {
                 broadcast: Arc::clone(&broadcast),
                 channels: Arc::clone(&channels),
@@ -127,9 +131,9 @@ impl ViewerServer {
                 control: offer.control,
             }));
         let handle = server.start_blocking().map_err(|error| match error {
-            FoxgloveError::Bind(source) => ViewerError::Address {
+            FoxgloveError::Bind(reason) => ViewerError::Address {
                 address: address.to_string(),
-                source,
+                reason,
             },
             error => ViewerError::Other(error.to_string()),
         })?;
@@ -154,7 +158,8 @@ impl ViewerServer {
         }));
         let telling = Arc::clone(&broadcast);
         let thread = Builder::new().name("viewer-state".into());
-        let run = move || state_thread::run(&telling, &requests, &woken, &is_over);
+        let last = Arc::clone(&refills);
+        let run = move || state_thread::run(&telling, &requests, &last, &woken, &is_over);
         started.state_thread = Some(thread.spawn(run)?);
         let reading = Arc::clone(&refills);
         let (bag, player) = (offer.bag.clone(), transport.clone());
@@ -208,6 +213,17 @@ impl Drop for ViewerServer {
             let _ = thread.join();
         }
     }
+}
+
+/// How many messages may wait for a viewer, by the mean size of the messages of each topic.
+fn queue_of(offer: &Offer<'_>) -> usize {
+    let outlines = offer.bag.outline(1).topics;
+    let sizes = offer.topics.iter().filter_map(|(id, _)| {
+        let bytes = outlines.get(id.index())?.bytes?;
+        bytes.checked_div(offer.bag.topics()[id.index()].message_count?)
+    });
+    let most = QUEUED_BYTES / sizes.max().unwrap_or(0).max(1);
+    usize::try_from(most.clamp(*QUEUE.start(), *QUEUE.end())).unwrap_or(usize::MAX)
 }
 
 /// Waits for a future that a runtime drives, but not longer than `until`.

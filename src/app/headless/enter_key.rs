@@ -4,10 +4,13 @@ use std::io::{self, BufRead, IsTerminal};
 
 use bagplay::player::{Command, Transport};
 
-/// Listens for Enter if standard input is a terminal. Only used where playback starts paused: the system stops a
-/// background program that reads from its terminal.
-pub(crate) fn listen(transport: Transport) {
+/// Listens for Enter if standard input is a terminal; otherwise this warns, unless viewers can resume playback. Only
+/// used where playback starts paused: the system stops a background program that reads from its terminal.
+pub(crate) fn listen(transport: Transport, has_viewers: bool) {
     if !io::stdin().is_terminal() {
+        if has_viewers {
+            return;
+        }
         tracing::warn!(
             "paused at the start, and no terminal can resume it; hint: play ctl resume, or play without --start-paused"
         );

@@ -357,7 +357,13 @@ fn leave_out(
     let has_viewers = args.viewers.foxglove.is_some();
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for one in &skipped {
-        let topics = by_reason.entry(hints.skipped(one)).or_default();
+        // Who has viewers does not need another wire for this topic.
+        let reason = if has_viewers {
+            one.reason.to_string()
+        } else {
+            hints.skipped(one)
+        };
+        let topics = by_reason.entry(reason).or_default();
         topics.push(&one.topic);
     }
     for (reason, topics) in by_reason {

@@ -281,13 +281,16 @@ impl Interface {
             Self::Headless => {
                 #[cfg(not(feature = "tui"))]
                 let _ = (bag, marks);
+                let has_viewers = args.viewers.foxglove.is_some();
                 if args.time.start_paused {
                     if args.ros.disable_keyboard_controls {
-                        tracing::warn!(
-                            "paused at the start, and no key can resume it; hint: play without --disable-keyboard-controls"
-                        );
+                        if !has_viewers {
+                            tracing::warn!(
+                                "paused at the start, and no key can resume it; hint: play without --disable-keyboard-controls"
+                            );
+                        }
                     } else {
-                        enter_key::listen(run.transport.clone());
+                        enter_key::listen(run.transport.clone(), has_viewers);
                     }
                 }
                 let is_progress_wanted = args.ros.progress_bar_update_rate != Some(0);

@@ -157,7 +157,8 @@ fn is_address(word: &OsString) -> bool {
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     let has_port = text.rsplit_once(':').is_some_and(|(_, port)| is_port(port));
     let is_host = text == "localhost" || text.starts_with('[') || text.parse::<IpAddr>().is_ok();
-    is_list_value(word) && (is_port(&text) || has_port || is_host)
+    let is_unfinished = text.ends_with(':');
+    is_list_value(word) && (is_port(&text) || has_port || is_host || is_unfinished)
 }
 
 fn flag_with(flag: &str, value: &OsString) -> OsString {
@@ -281,6 +282,7 @@ mod tests {
                 "play --foxglove=robot:80 bag --clock=40",
             ),
             ("play --foxglove=robot bag", "play --foxglove=robot bag"),
+            ("play --foxglove robot: bag", "play --foxglove=robot: bag"),
             (
                 "play bag --foxglove --no-tui",
                 "play bag --foxglove=127.0.0.1:8765 --no-tui",

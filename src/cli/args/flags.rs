@@ -370,7 +370,7 @@ pub struct ViewerArgs {
     /// Serve the Foxglove app, too [without a value: 127.0.0.1:8765]
     ///
     /// The app shows the messages as recorded, also those that ROS does not have, and its playback bar controls this
-    /// player. ADDR is HOST:PORT, HOST or PORT. Who can reach it can control the player.
+    /// player. ADDR is HOST:PORT, HOST or PORT. Whoever can reach it can control the player.
     #[arg(long, value_name = "ADDR")]
     pub foxglove: Option<String>,
 }

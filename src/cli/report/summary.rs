@@ -62,7 +62,7 @@ pub struct Summary {
 /// The viewers of a run that had a server for them. It is not known which messages they missed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 struct ViewerSummary {
-    /// How often one connected.
+    /// The number of connections.
     connected: u64,
 }
 
@@ -318,7 +318,11 @@ impl fmt::Display for Summary {
             fmt::Display::fmt(followed, f)?;
         }
         if let Some(viewers) = &self.viewers {
-            write!(f, "\n{} connected", plural(viewers.connected, "viewer"))?;
+            write!(
+                f,
+                "\n{} of viewers",
+                plural(viewers.connected, "connection")
+            )?;
         }
         let gates = if self.followed.is_some() {
             "for the followed clock, for subscribers, or for the network"

@@ -226,6 +226,22 @@ impl Client {
         times
     }
 
+    /// The states that have arrived, and were not taken.
+    pub(crate) fn states(&mut self) -> Vec<State> {
+        let states = self.later.iter().filter_map(|got| match got {
+            Got::State(state) => Some(state.clone()),
+            _ => None,
+        });
+        let states = states.collect();
+        self.later.retain(|got| !matches!(got, Got::State(_)));
+        states
+    }
+
+    /// Drops everything that has arrived, and was not taken.
+    pub(crate) fn forget(&mut self) {
+        self.later.clear();
+    }
+
     pub(crate) fn send_text(&mut self, text: &str) {
         self.socket.send(Message::text(text)).unwrap();
     }

@@ -139,11 +139,59 @@ fn what_holds_playback_is_told_as_buffering() {
     let served = Served::paused(recording());
     let mut client = Client::connect(served.port());
     served.transport.gates().close(Gate::Path);
+    until("the player sees the gate", || {
+        !served.transport.status().unwrap().gates.is_open()
+    });
     let answer = client.ask(true, 1.0, None);
-    assert_eq!(answer.status, PLAYING);
-    client.state("that it waits", |state| state.status == BUFFERING);
+    assert_eq!(answer.status, BUFFERING);
+    client.state("that it waits", |state| {
+        state.status == BUFFERING && state.id.is_empty()
+    });
     served.transport.gates().open(Gate::Path);
     client.state("that it plays", |state| state.status == PLAYING);
+}
+
+/// The status of the player is that before the jump when the jump is told.
+#[test]
+fn after_a_request_no_state_has_the_rate_from_before() {
+    let served = Served::paused(recording());
+    let mut client = Client::connect(served.port());
+    for (rate, to) in [(-1.0_f32, 3 * SECOND), (2.0, 2 * SECOND), (-0.5, SECOND)] {
+        let id = client.request(false, rate, Some(to));
+        let mut jumps = 0;
+        loop {
+            let state = client.state("a state", |_| true);
+            if state.id == id || jumps > 0 {
+                assert_eq!(state.speed.to_bits(), rate.to_bits(), "{state:?}");
+            }
+            jumps += u32::from(state.did_seek && state.id == id);
+            if jumps > 0 && state.status == PAUSED {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_schedule_the_time_goes_on_and_the_state_is_playing() {
+    let served = Served::with(recording(), |options| Options {
+        pace: Pace::Max,
+        ..options
+    });
+    let mut client = Client::connect(served.port());
+    let range = TimeRange::between(Time::from_millis(1000), Time::from_millis(4900));
+    served.transport.ask(Command::SetLoop(range)).unwrap();
+    served.transport.ask(Command::Play).unwrap();
+    client.state("that it plays", |state| state.status == PLAYING);
+    // Nothing is subscribed to.
+    for _ in 0..10 {
+        client.wait("a time", |got| {
+            matches!(got, Got::Time(time) if *time > SECOND).then_some(())
+        });
+    }
+    let told = client.states();
+    let is_held = told.iter().any(|state| state.status == BUFFERING);
+    assert!(!is_held, "{told:?}");
 }
 
 #[test]

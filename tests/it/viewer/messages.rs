@@ -111,6 +111,68 @@ fn after_a_jump_viewers_get_the_last_message_of_each_topic() {
     }
 }
 
+/// Latched topics, too, and whatever the jump: a seek, a step back, a reversal.
+#[test]
+fn after_each_kind_of_jump_latched_messages_come_again() {
+    let at = |millis: u64| SECOND + millis * 1_000_000;
+    let mut notes: Vec<Note> = (0..100)
+        .map(|n| Note::new(0, at(n * 10), format!("{n}")))
+        .collect();
+    notes.insert(1, Note::new(1, at(1), "tf"));
+    let mut spec = Spec::new(vec![notes]);
+    for (topic, name) in spec.topics.iter_mut().zip(["/a", "/tf_static"]) {
+        name.clone_into(&mut topic.name);
+    }
+    let served = Served::with(bag(&spec.write()), |options| Options {
+        refill: false,
+        ..options
+    });
+    let mut client = Client::connect(served.port());
+    client.subscribe(&["/tf_static"]);
+    client.sync();
+    let back = Pace::At(Speed::from_f64(-1.0).unwrap());
+    for command in [
+        Command::Seek(Time::from_millis(1500)),
+        Command::Step(-1),
+        Command::SetPace(back),
+        Command::SetPace(Pace::At(Speed::NORMAL)),
+        Command::Seek(Time::from_millis(1001)),
+    ] {
+        served.transport.ask(command).unwrap();
+        client.wait("the jump", |got| {
+            matches!(got, Got::State(state) if state.did_seek).then_some(())
+        });
+        assert_eq!(client.data().payload, b"tf", "{command:?}");
+    }
+    client.sync();
+    assert_eq!(client.arrived(), []);
+}
+
+/// The second jump is told later, and clears what came before.
+#[test]
+fn after_two_jumps_at_once_the_last_messages_come_after_the_last_one() {
+    let served = Served::paused(recording());
+    let mut client = Client::connect(served.port());
+    client.subscribe(&["/fast"]);
+    client.sync();
+    client.forget();
+    for round in 0..20 {
+        let to = |millis| Command::Seek(Time::from_millis(millis));
+        served.transport.send(to(2000 + round)).unwrap();
+        served.transport.send(to(3000 + round)).unwrap();
+        let last = SECOND * 3 + round.unsigned_abs() * 1_000_000;
+        client.wait("the last jump", |got| {
+            matches!(got, Got::State(state) if state.did_seek && state.time == last).then_some(())
+        });
+        client.forget();
+        let payload = format!("fast {}", (2000 + round) / 10).into_bytes();
+        client.wait("the message after it", |got| {
+            matches!(got, Got::Data(data) if data.payload == payload).then_some(())
+        });
+        client.forget();
+    }
+}
+
 #[test]
 fn a_viewer_that_never_reads_holds_nobody() {
     // More than sockets and queues hold.

@@ -173,7 +173,7 @@ fn who_opens_it_to_the_network_is_told_what_that_means() {
         log.contains("can see what is played, and control the player"),
         "{log}"
     );
-    assert!(log.contains("0 viewers connected"), "{log}");
+    assert!(log.contains("0 connections of viewers"), "{log}");
 }
 
 #[test]
@@ -198,5 +198,5 @@ fn a_second_viewer_sees_what_the_first_one_does() {
     let same = first.state("the answer to the other", |state| state.id == answer.id);
     assert_eq!(same, answer);
     let (_, log) = run.end();
-    assert!(log.contains("2 viewers connected"), "{log}");
+    assert!(log.contains("2 connections of viewers"), "{log}");
 }
