@@ -265,6 +265,21 @@ mod tests {
         assert_eq!(Vec::from(parser.events), [escape.clone(), escape]);
     }
 
+    /// A letter that comes with the byte of the escape key is that letter with alt; anything that begins with an escape
+    /// leaves the key as it is.
+    #[test]
+    fn a_report_separates_the_escape_key_from_a_letter() {
+        let events = |input: &[u8]| {
+            let mut parser = Parser::default();
+            parser.push(input, &mut |answer| panic!("{answer:?}"));
+            Vec::from(parser.events)
+        };
+        let letter = KeyCode::Char('q');
+        assert_eq!(events(b"\x1bq"), [key(letter, KeyModifiers::ALT)]);
+        let separate = [plain(KeyCode::Esc), Event::FocusGained, plain(letter)];
+        assert_eq!(events(b"\x1b\x1b[Iq"), separate);
+    }
+
     #[test]
     fn input_without_an_end_is_dropped() {
         let mut parser = Parser::default();

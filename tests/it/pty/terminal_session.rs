@@ -36,7 +36,11 @@ pub(crate) const DOWN: &str = "\x1b[B";
 pub(crate) const HOME: &str = "\x1b[H";
 pub(crate) const END_KEY: &str = "\x1b[F";
 pub(crate) const ENTER: &str = "\r";
-pub(crate) const ESC: &str = "\x1b";
+/// The escape key, and a report of focus, which has no effect: with the byte of the key alone, a letter sent soon after
+/// it is read as that letter with `alt`.
+pub(crate) const ESC: &str = "\x1b\x1b[I";
+/// The byte of the escape key alone.
+pub(crate) const ESC_BYTE: &str = "\x1b";
 pub(crate) const BACKSPACE: &str = "\x7f";
 
 pub(crate) fn demo() -> PathBuf {

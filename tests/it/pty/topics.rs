@@ -5,8 +5,8 @@ use bagplay::tui::{BINDINGS, GESTURES, SYMBOLS};
 use predicates::prelude::*;
 
 use crate::pty::terminal_session::{
-    DOWN, ENTER, ESC, Frame, Listener, RIGHT, Recorded, TerminalSession, UP, clicked, demo,
-    demo_range, play_bag, play_demo, until,
+    DOWN, ENTER, ESC, ESC_BYTE, Frame, Listener, RIGHT, Recorded, TerminalSession, UP, clicked,
+    demo, demo_range, play_bag, play_demo, until,
 };
 
 fn paused(args: &[&str]) -> TerminalSession {
@@ -41,7 +41,7 @@ fn a_filter_narrows_the_table_as_it_is_typed() {
     session.wait_for("the footer", |frame| {
         frame.shows("q quit") && frame.shows("(2 of 9: TF)")
     });
-    session.keys(ESC);
+    session.keys(ESC_BYTE);
     session.wait_for("all topics", |frame| {
         frame.shows("/imu") && !frame.has("(2 of 9")
     });
