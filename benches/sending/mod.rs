@@ -153,7 +153,7 @@ pub(crate) fn put_from_memory(
 
 /// Puts a payload with an attachment as long as that of the player.
 pub(crate) fn put(publisher: &Publisher<'_>, payload: ZBytes) -> zenoh::Result<()> {
-    publisher.put(payload).attachment(&[0_u8; 33][..]).wait()
+    publisher.put(payload).attachment([0_u8; 33]).wait()
 }
 
 /// Plays all messages as soon as a subscriber is there. `begin` is called before the first one, and may put an output
