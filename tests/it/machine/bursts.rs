@@ -1,7 +1,7 @@
 //! Messages without a schedule: [`Machine::send_on`] does what [`Machine::advance`] would do next.
 
 use bagplay::bag::TopicId;
-use bagplay::output::Recording;
+use bagplay::output::{Event, Recording};
 use bagplay::player::{
     Before, ClockOptions, Command, Gate, Intent, Machine, Options, Pace, Status, Wait, WhenDone,
 };
@@ -124,7 +124,7 @@ fn a_burst_ends_at_a_gate_that_the_output_closes() {
     let gates = machine.gates().clone();
     let mut sent: Vec<Time<Ros>> = Vec::new();
     let mut out = Recording(|event| {
-        if let bagplay::output::Event::Message(_, time, _) = event {
+        if let Event::Message(_, time, _) = event {
             sent.push(time);
             if time == ros(1200) {
                 gates.close(Gate::Answer);
@@ -152,4 +152,28 @@ fn nothing_is_sent_on_at_a_rate() {
         machine.advance(wall(0), &mut out);
     }
     assert!(!machine.send_on(wall(0), &mut out));
+}
+
+/// A thread that was woken late sends all that is due by then before it waits again.
+#[test]
+fn everything_that_is_due_is_sent_in_one_wake_up() {
+    let mut machine = playing(quiet(), messages(&[1000, 1000, 1001, 1003, 1010, 1020]));
+    let mut sent = Vec::new();
+    let mut out = Recording(|event| {
+        if let Event::Message(_, log_time, _) = event {
+            sent.push(log_time);
+        }
+    });
+    let mut wake = |now| loop {
+        match machine.advance(now, &mut out) {
+            Wait::Now => {}
+            wait => break wait,
+        }
+    };
+    // Playback begins; of the other messages none is due yet.
+    assert_eq!(wake(wall(0)), Wait::Until(wall(1)));
+    assert_eq!(wake(wall(3)), Wait::Until(wall(10)));
+    assert_eq!(wake(wall(25)), Wait::Until(wall(1000)));
+    let all = [1000, 1000, 1001, 1003, 1010, 1020];
+    assert_eq!(sent, all.map(ros));
 }

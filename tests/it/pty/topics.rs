@@ -389,10 +389,9 @@ fn a_watched_field_is_plotted_and_remembered() {
             .env("XDG_STATE_HOME", state.path().to_str().unwrap())
             .run()
     };
-    let has_plot = |frame: &Frame| {
-        let is_dot = |letter: char| ('\u{2801}'..='\u{28ff}').contains(&letter);
-        frame.is_alternate && frame.rows.iter().any(|row| row.contains(is_dot))
-    };
+    let is_dot = |letter: char| ('\u{2801}'..='\u{28ff}').contains(&letter);
+    let has_plot =
+        |frame: &Frame| frame.is_alternate && frame.rows.iter().any(|row| row.contains(is_dot));
     let mut session = run();
     session.wait_text("PAUSED");
     session.keys("/imu");
@@ -401,8 +400,13 @@ fn a_watched_field_is_plotted_and_remembered() {
     session.wait_text("after the stamp");
     session.keys("w");
     session.wait_text("header  watched");
-    session.keys(&format!("{DOWN}{DOWN}{DOWN}{DOWN}w"));
-    session.wait_for("another", |frame| frame.has(" y: 0.0  watched"));
+    session.keys(&DOWN.repeat(5));
+    session.keys("w");
+    session.wait_for("another", |frame| {
+        let rows = &frame.rows;
+        rows.iter()
+            .any(|row| row.contains(" z: ") && row.contains("  watched"))
+    });
     session.keys(&format!("{ESC}{ESC}"));
     let frame = session.wait_for("a plot", has_plot);
     assert!(frame.has("/imu delay  0.0"), "{frame}");
@@ -411,6 +415,22 @@ fn a_watched_field_is_plotted_and_remembered() {
     session.wait_for("another value", |later| {
         has_plot(later) && later.row("/imu delay") != frame.row("/imu delay")
     });
+    // The plot moves while the mouse is dragged.
+    let plotted = |frame: &Frame| {
+        let rows = frame.rows.iter().filter(|row| row.contains(is_dot));
+        rows.cloned().collect::<Vec<_>>()
+    };
+    let bar = session.frame().bar();
+    session.press(40, bar);
+    let mut before = plotted(&session.frame());
+    for column in [70, 100] {
+        session.drag(column, bar);
+        let moved = session.wait_for("the plot of another part", |later| {
+            has_plot(later) && plotted(later) != before
+        });
+        before = plotted(&moved);
+    }
+    session.release(100, bar);
     session.keys("q");
     session.wait_end();
 
