@@ -4,12 +4,16 @@
 //! subscriber has the key and the link of a node (`rmw_zenoh`) or of a bridge to DDS (`ros2dds`); what a bridge does with
 //! the messages is not measured. Lateness is from the instant at which a message was due to its arrival; the earliest
 //! arrival is zero.
+//!
+//! Beside them, gigabytes a second of ROS 1 messages of 1 MB to a subscriber that reads TCPROS, and of a loop that writes the
+//! same bytes to a socket.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod recording;
 mod report;
 mod sending;
+mod tcpros;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -67,8 +71,30 @@ fn main() -> Result<(), Failure> {
             report.add(compared(figure, wire, rates[0]));
         }
     }
+    ros1(&dir.path().join("ros1.mcap"), &mut report)?;
     lateness(&dir.path().join("paced.mcap"), seconds, &mut report)?;
     Ok(report.write()?)
+}
+
+/// The loop is the limit of the player.
+fn ros1(path: &Path, report: &mut Report) -> Result<(), Failure> {
+    let bag = tcpros::open(path)?;
+    let (mut played, mut written) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        written.push(tcpros::write()?);
+        played.push(tcpros::play(&bag)?);
+    }
+    let (played, written) = (median(played), median(written));
+    let row = "images of 1 MB, ROS 1";
+    println!("{row:<21} {:<10} {written:>9.2} GB/s", "a loop");
+    println!(
+        "{row:<21} {:<10} {played:>9.2} GB/s {:>6.2}",
+        "ros1",
+        played / written
+    );
+    let figure = Figure::higher(row, "ros1", played, "GB/s");
+    report.add(figure.against("limit: a loop", written));
+    Ok(())
 }
 
 /// The first wire is the limit of the others.

@@ -54,6 +54,8 @@ pub mod output;
 pub mod picture;
 pub mod player;
 pub mod ros;
+#[cfg(feature = "ros1")]
+pub mod ros1;
 pub mod time;
 pub mod transcode;
 #[cfg(feature = "tui")]

@@ -26,17 +26,40 @@ pub(crate) fn write_sized(
     write_all(path, options, &payload, (messages, 1_000))
 }
 
+/// An uncompressed recording of `std_msgs/String` of ROS 1 with texts of a size, one a millisecond, in chunks of 4 MiB.
+pub(crate) fn write_ros1(path: &Path, messages: u64, size: usize) -> anyhow::Result<()> {
+    let options = mcap::WriteOptions::new()
+        .compression(None)
+        .chunk_size(Some(4 << 20))
+        .profile("ros1");
+    let mut payload = u32::try_from(size)?.to_le_bytes().to_vec();
+    payload.resize(4 + size, b'7');
+    let kind = ("std_msgs/String", "ros1msg", "ros1");
+    write_messages(path, options, (kind, &payload), (messages, 1_000))
+}
+
 /// Messages of one payload, at a rate.
 fn write_all(
     path: &Path,
     options: mcap::WriteOptions,
     payload: &[u8],
+    rate: (u64, u64),
+) -> anyhow::Result<()> {
+    let kind = ("std_msgs/msg/String", "ros2msg", "cdr");
+    write_messages(path, options, (kind, payload), rate)
+}
+
+/// The same, of a type, an encoding of definitions and one of messages.
+fn write_messages(
+    path: &Path,
+    options: mcap::WriteOptions,
+    ((kind, definitions, encoding), payload): ((&str, &str, &str), &[u8]),
     (messages, hz): (u64, u64),
 ) -> anyhow::Result<()> {
     let mut writer = options.create(std::io::BufWriter::new(std::fs::File::create(path)?))?;
-    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
+    let schema = writer.add_schema(kind, definitions, b"string data")?;
     let metadata = std::collections::BTreeMap::new();
-    let channel = writer.add_channel(schema, "/chatter", "cdr", &metadata)?;
+    let channel = writer.add_channel(schema, "/chatter", encoding, &metadata)?;
     for n in 0..messages {
         let time = 1_700_000_000_000_000_000 + n * 1_000_000_000 / hz;
         let header = mcap::records::MessageHeader {

@@ -25,6 +25,7 @@ fn topic(form: u8, definition: &[u8]) -> Topic {
         encoding: encoding.to_owned(),
         offered_qos: Vec::new(),
         type_hash: None,
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     }

@@ -26,6 +26,7 @@ static TOPICS: LazyLock<[Topic; 2]> = LazyLock::new(|| {
         encoding: encoding.to_owned(),
         offered_qos: Vec::new(),
         type_hash: None,
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     };

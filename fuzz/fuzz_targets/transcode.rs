@@ -24,6 +24,7 @@ fn topic(definition: &[u8]) -> Topic {
         encoding: "ros1".to_owned(),
         offered_qos: Vec::new(),
         type_hash: None,
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     }

@@ -18,6 +18,11 @@ impl TopicId {
     }
 }
 
+/// A publisher of a [`Bag`](super::recording::Bag), as far as the recording tells publishers apart: publishers of one
+/// topic that it does not name are one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct PublisherId(pub u32);
+
 /// The place of a message in the total order of a bag: by time, then input, then place in the file. Unique within a
 /// bag; playing backwards is the exact reverse of this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,6 +44,8 @@ pub struct Message {
     pub key: Key,
     /// Its topic.
     pub topic: TopicId,
+    /// Who published it.
+    pub publisher: PublisherId,
     /// When the recorder received it.
     pub log_time: Time<Ros>,
     /// When it was sent, as far as the recorder knew.

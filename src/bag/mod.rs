@@ -34,7 +34,7 @@ pub use index::full_check::FullCheck;
 pub(crate) use index::known_damage::KnownDamage;
 pub use index::lost::Lost;
 pub use index::topic::{Schema, Topic};
-pub use message::{Key, Message, TopicId};
+pub use message::{Key, Message, PublisherId, TopicId};
 pub use open::error::BagError;
 pub use open::file_pool::file_identity;
 pub use open::metadata::{CompressionMode, Metadata, MetadataError, MetadataTopic};

@@ -14,6 +14,7 @@ pub(crate) fn topics(names: &[&str]) -> Vec<Topic> {
         encoding: "cdr".into(),
         offered_qos: vec![],
         type_hash: None,
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     };

@@ -33,7 +33,7 @@ pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Control, Intent, Options, WhenDone};
 pub use outcome::{Answer, Outcome, Refusal, Short};
 pub use played_range::PlayedRange;
-#[cfg(feature = "wire")]
+#[cfg(any(feature = "wire", feature = "ros1"))]
 pub(crate) use report::counts::Count;
 pub use report::counts::TopicCounts;
 pub use report::digest::Digest;

@@ -129,6 +129,8 @@ pub enum WireEvent {
         /// How many messages it has lost, at most.
         possibly_lost: u64,
     },
+    /// The network asks this program to end; the text says why.
+    AskedToEnd(String),
     /// Any other warning.
     Warning(String),
 }
@@ -217,7 +219,7 @@ impl fmt::Display for Unescaped<'_> {
                 },
             ),
             Event::Stalled { .. } | Event::Back { .. } | Event::Gone { .. } => self.stuck(f),
-            Event::Warning(text) => f.write_str(text),
+            Event::AskedToEnd(text) | Event::Warning(text) => f.write_str(text),
         }
     }
 }

@@ -60,16 +60,25 @@ def free_port() -> int:
 
 
 class Player:
-    """`play RECORDING ARGUMENTS… --listen …`, or `--connect …` with the port of a router; killed at the end of the `with`
-    block if it still runs."""
+    """`play RECORDING ARGUMENTS… --listen …`, or `--connect …` with the port of a router, or `--wire ros1` with that of a master
+    of ROS 1; killed at the end of the `with` block if it still runs."""
 
     def __init__(
-        self, recording: Path, *arguments: str, port: int | None = None, router: int | None = None
+        self,
+        recording: Path,
+        *arguments: str,
+        port: int | None = None,
+        router: int | None = None,
+        master: int | None = None,
     ):
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
-        self.port = router or port or free_port()
-        flag = "--connect" if router else "--listen"
-        command = [BINARY, recording, flag, f"tcp/127.0.0.1:{self.port}", "--no-tui"]
+        self.port = router or port or master or free_port()
+        flags = ["--connect" if router else "--listen", f"tcp/127.0.0.1:{self.port}"]
+        own = {}
+        if master:
+            flags = ["--wire", "ros1"]
+            own = {"ROS_MASTER_URI": f"http://127.0.0.1:{master}", "ROS_HOSTNAME": "127.0.0.1"}
+        command = [BINARY, recording, *flags, "--no-tui"]
         command += ["--format", "json", "--wait-timeout", "300", *arguments]
         # Output goes to files: nobody has to empty a pipe while the player runs.
         self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
@@ -78,7 +87,7 @@ class Player:
             stdin=subprocess.DEVNULL,
             stdout=self._out,
             stderr=self._err,
-            env=environment(),
+            env=environment() | own,
         )
 
     def finish(self, timeout: float) -> dict:

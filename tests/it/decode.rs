@@ -33,6 +33,7 @@ fn topic(encoding: &str, schema: Option<(&str, &str, &str)>) -> Topic {
         encoding: encoding.to_owned(),
         offered_qos: Vec::new(),
         type_hash: None,
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     }

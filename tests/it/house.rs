@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 20] = [
+const MAY_IMPORT: [(&str, &[&str]); 21] = [
     ("time", &[]),
     ("untrusted", &[]),
     ("clock", &["time"]),
@@ -35,6 +35,10 @@ const MAY_IMPORT: [(&str, &[&str]); 20] = [
             "player",
             "transcode",
         ],
+    ),
+    (
+        "ros1",
+        &["time", "ros", "untrusted", "bag", "output", "player"],
     ),
     (
         "tui",
@@ -64,6 +68,7 @@ const MAY_IMPORT: [(&str, &[&str]); 20] = [
             "player",
             "transcode",
             "wire",
+            "ros1",
             "ci",
         ],
     ),
@@ -86,7 +91,7 @@ const MAY_IMPORT: [(&str, &[&str]); 20] = [
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];
-const EVERY_ROOM: [&str; 18] = [
+const EVERY_ROOM: [&str; 19] = [
     "time",
     "untrusted",
     "clock",
@@ -102,15 +107,19 @@ const EVERY_ROOM: [&str; 18] = [
     "player",
     "viewer",
     "wire",
+    "ros1",
     "tui",
     "cli",
     "ci",
 ];
 /// Crates that only one room may use.
-const ONLY_IN: [(&str, &str); 9] = [
+const ONLY_IN: [(&str, &str); 12] = [
     ("zenoh", "wire"),
     ("zenoh_ext", "wire"),
     ("foxglove", "viewer"),
+    ("dxr", "ros1"),
+    ("httparse", "ros1"),
+    ("md5", "ros1"),
     ("ratatui_image", "tui"),
     ("ratatui", "tui"),
     ("crossterm", "tui"),

@@ -22,6 +22,8 @@ mod picture;
 mod protobuf;
 #[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty;
+#[cfg(feature = "ros1")]
+mod ros1;
 mod support;
 mod time;
 mod transcode;

@@ -195,6 +195,7 @@ fn topic_of(definition: &[u8], name: &str) -> Topic {
         encoding: "protobuf".to_owned(),
         offered_qos: Vec::new(),
         type_hash: None,
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     }

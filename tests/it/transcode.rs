@@ -37,6 +37,7 @@ fn topic(schema: Schema) -> Topic {
         encoding: "ros1".to_owned(),
         offered_qos: Vec::new(),
         type_hash: None,
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     }

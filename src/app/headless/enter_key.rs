@@ -4,15 +4,16 @@ use std::io::{self, BufRead, IsTerminal};
 
 use bagplay::player::{Command, Transport};
 
-/// Listens for Enter if standard input is a terminal; otherwise this warns, unless viewers can resume playback. Only
-/// used where playback starts paused: the system stops a background program that reads from its terminal.
-pub(crate) fn listen(transport: Transport, has_viewers: bool) {
+/// Listens for Enter if standard input is a terminal; otherwise this warns and names the command that resumes playback,
+/// unless viewers can resume it. Only used where playback starts paused: the system stops a background program that
+/// reads from its terminal.
+pub(crate) fn listen(transport: Transport, has_viewers: bool, resume: &str) {
     if !io::stdin().is_terminal() {
         if has_viewers {
             return;
         }
         tracing::warn!(
-            "paused at the start, and no terminal can resume it; hint: play ctl resume, or play without --start-paused"
+            "paused at the start, and no terminal can resume it; hint: {resume}, or play without --start-paused"
         );
         return;
     }

@@ -1,35 +1,36 @@
 //! Connects the command line to the wire: chooses session and output, and explains their events.
 
 mod densities;
+mod left_out;
 pub(crate) mod mark_book;
 mod output;
 mod parameters;
+mod ros1;
 mod subscribers;
 mod timeline;
 pub(crate) mod viewers;
 mod wire_options;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bagplay::bag::{Bag, ChunkMemory, TopicId};
-use bagplay::cli::{
-    Chosen, Exit, Hints, LeftOut, Losses, Plan, PlanError, PlayArgs, Wire, WireArgs,
-};
+use bagplay::cli::{Chosen, Exit, Hints, Losses, Plan, PlayArgs, Wire, WireArgs};
 use bagplay::player::{Before, Control, Transport};
 use bagplay::wire::{
     ClockOptions, Drained, LogLine, Monitor, NodeDescription, NodeFeed, PathState, Played,
-    PlayerServices, Protocol, QueueDepth, ServedNode, ServedPlayer, Session, Severity, SkipReason,
-    Skipped, StateTopic, TopicState, WireError, WireEvent, WireOptions,
+    PlayerServices, Protocol, QueueDepth, ServedNode, ServedPlayer, Session, Severity, StateTopic,
+    TopicState, WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 use tracing::Level;
 
 use super::failure::{Failure, OrExit};
 use super::log::{LogRecord, LogTarget};
+use left_out::{NotCarried, leave_out};
 pub(crate) use output::PlayOutput;
 pub(crate) use parameters::{of_clock_server, of_player};
+use ros1::Ros1Network;
 use wire_options::options;
 
 /// How many events may wait for the main thread. Further ones are dropped; that happens only in a flood.
@@ -46,7 +47,10 @@ const PATH_TO_NOBODY: PathState = PathState {
 /// The network as the run sees it.
 #[derive(Debug)]
 pub(crate) struct Network {
+    /// On the wires over zenoh.
     pub(crate) session: Option<Session>,
+    /// On the wire of ROS 1.
+    ros1: Option<Ros1Network>,
     /// Whether the session is a ROS node: only those have services.
     is_ros: bool,
     /// The path when the run began to observe it.
@@ -70,11 +74,14 @@ impl Network {
             Wire::RmwZenoh => Some(Protocol::RmwZenoh),
             Wire::Ros2Dds => Some(Protocol::Ros2Dds),
             Wire::Zenoh => Some(Protocol::PlainKeys),
-            Wire::Null => None,
+            Wire::Ros1 | Wire::Null => None,
         };
         let Some(protocol) = protocol else {
+            let is_ros1 = args.wire == Wire::Ros1;
+            let ros1 = is_ros1.then(|| Ros1Network::join(args, sender));
             return Ok(Self {
                 session: None,
+                ros1: ros1.transpose()?,
                 is_ros: false,
                 initial_path: PATH_TO_NOBODY,
                 events,
@@ -93,6 +100,7 @@ impl Network {
         Ok(Self {
             initial_path: session.path(),
             session: Some(session),
+            ros1: None,
             is_ros: args.wire.is_ros2(),
             events,
             monitor: None,
@@ -109,11 +117,10 @@ impl Network {
 
     /// Fails if another node already serves `/clock`.
     pub(crate) fn require_sole_clock(&self) -> Result<(), Failure> {
-        match self
-            .session
-            .as_ref()
-            .and_then(|session| session.graph().foreign_clock())
-        {
+        let session = self.session.as_ref();
+        let foreign = session.and_then(|session| session.graph().foreign_clock());
+        let ros1 = || self.ros1.as_ref()?.foreign_clock();
+        match foreign.or_else(ros1) {
             None => Ok(()),
             Some(node) => {
                 let error = anyhow::anyhow!(
@@ -133,6 +140,12 @@ impl Network {
         plan: &mut Plan,
         hints: &Hints,
     ) -> Result<PlayOutput, Failure> {
+        if let Some(ros1) = &mut self.ros1 {
+            let (output, skipped) = ros1.advertise(bag, plan)?;
+            let skipped = skipped.iter().map(NotCarried::of_ros1).collect();
+            let viewers_only = leave_out(args, bag, plan, skipped).or_exit(Exit::Usage)?;
+            return Ok(PlayOutput::ros1(output).with_viewers_only(viewers_only));
+        }
         let Some(session) = &self.session else {
             return Ok(PlayOutput::null());
         };
@@ -152,13 +165,17 @@ impl Network {
             None => failure(error),
         })?;
         self.monitor = Some(output.monitor());
-        let viewers_only = leave_out(args, bag, plan, skipped, hints).or_exit(Exit::Usage)?;
+        let skipped = skipped.iter().map(|one| NotCarried::of(one, hints));
+        let viewers_only = leave_out(args, bag, plan, skipped.collect()).or_exit(Exit::Usage)?;
         let splits = self.feed.watch(parameters::files(args, bag));
         Ok(PlayOutput::wire(output, splits).with_viewers_only(viewers_only))
     }
 
     /// Declares a clock without topics.
     pub(crate) fn advertise_clock(&mut self, hz: f64) -> Result<PlayOutput, Failure> {
+        if let Some(ros1) = &mut self.ros1 {
+            return ros1.advertise_clock().map(PlayOutput::ros1);
+        }
         let Some(session) = &self.session else {
             return Ok(PlayOutput::null());
         };
@@ -188,12 +205,16 @@ impl Network {
         session.map(serve).transpose().map_err(failure)
     }
 
-    /// Offers the services of a player; only the wires of ROS 2 have services.
+    /// Offers the services of a player, on the wires of ROS.
     pub(crate) fn serve_player(
         &self,
         plan: &Plan,
         transport: &Transport,
     ) -> Result<Option<PlayerServices>, Failure> {
+        if let Some(ros1) = &self.ros1 {
+            ros1.serve_player(transport)?;
+            return Ok(None);
+        }
         let session = self.ros_session();
         let topics = plan.chosen.iter();
         let served = ServedPlayer {
@@ -210,10 +231,16 @@ impl Network {
         if let Some(monitor) = &self.monitor {
             monitor.wait_for_routes(ROUTE_PATIENCE);
         }
+        if let Some(ros1) = &self.ros1 {
+            ros1.wait_for_connections(ROUTE_PATIENCE);
+        }
     }
 
     /// Whether messages of a topic have a subscriber. Without a network there are no subscribers to wait for.
     pub(crate) fn has_subscriber(&self, topic: TopicId) -> bool {
+        if let Some(ros1) = &self.ros1 {
+            return ros1.subscribed_topics().contains(&topic);
+        }
         self.monitor
             .as_ref()
             .is_none_or(|monitor| monitor.is_ready(topic))
@@ -249,30 +276,37 @@ impl Network {
 
     /// What subscribers are known to have missed.
     pub(crate) fn losses(&self) -> Losses {
+        if let Some(ros1) = &self.ros1 {
+            return ros1.losses();
+        }
         let monitor = self.monitor.as_ref();
         monitor.map(Losses::of).unwrap_or_default()
     }
 
     /// The topics that have a subscriber now.
     pub(crate) fn subscribed_topics(&self) -> Vec<TopicId> {
+        if let Some(ros1) = &self.ros1 {
+            return ros1.subscribed_topics();
+        }
         let monitor = self.monitor.as_ref();
         monitor.map(Monitor::matched).unwrap_or_default()
     }
 
     /// Network events; without a network there are none.
     pub(crate) fn events(&self) -> Receiver<WireEvent> {
-        match self.session {
-            Some(_) => self.events.clone(),
-            None => never(),
+        if self.session.is_none() && self.ros1.is_none() {
+            return never();
         }
+        self.events.clone()
     }
 
     /// The state of each topic on the wire.
     pub(crate) fn topics(&self) -> Vec<TopicState> {
-        self.monitor
-            .as_ref()
-            .map(Monitor::topics)
-            .unwrap_or_default()
+        if let Some(ros1) = &self.ros1 {
+            return ros1.topics();
+        }
+        let monitor = self.monitor.as_ref();
+        monitor.map(Monitor::topics).unwrap_or_default()
     }
 
     /// The session, if it is a ROS node.
@@ -282,7 +316,8 @@ impl Network {
 
     /// The role of this session on the network.
     pub(crate) fn describe(&self) -> Option<String> {
-        self.session.as_ref().map(Session::describe)
+        let ros1 = self.ros1.as_ref().map(Ros1Network::describe);
+        self.session.as_ref().map(Session::describe).or(ros1)
     }
 
     /// Whether there is a path to the network now, and how often it was lost.
@@ -292,13 +327,22 @@ impl Network {
 
     /// Waits until all data has been sent. Call this while the topics are still declared.
     pub(crate) fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
+        if let Some(ros1) = &self.ros1 {
+            return ros1.drain(is_called_off);
+        }
         let session = self.session.as_ref();
         session.map_or(Drained::Whole, |session| session.drain(is_called_off))
     }
 
+    /// The nodes that have not taken the last messages, where the wire knows them.
+    pub(crate) fn late_nodes(&self) -> Vec<String> {
+        let ros1 = self.ros1.as_ref();
+        ros1.map(Ros1Network::late_nodes).unwrap_or_default()
+    }
+
     /// Leaves the network.
     pub(crate) fn leave(self) {
-        drop(self.node);
+        drop((self.node, self.ros1));
         if let Some(session) = self.session {
             session.close();
         }
@@ -342,59 +386,4 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
         topic,
         qos: chosen.qos,
     }
-}
-
-/// Removes topics that the wire cannot carry from the plan, with one warning for each reason. If there are viewers, the
-/// topics stay in the plan; returns those.
-fn leave_out(
-    args: &PlayArgs,
-    bag: &Bag,
-    plan: &mut Plan,
-    skipped: Vec<Skipped>,
-    hints: &Hints,
-) -> Result<BTreeSet<TopicId>, PlanError> {
-    const NAMED: usize = 5;
-    let has_viewers = args.viewers.foxglove.is_some();
-    let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for one in &skipped {
-        // Who has viewers does not need another wire for this topic.
-        let reason = if has_viewers {
-            one.reason.to_string()
-        } else {
-            hints.skipped(one)
-        };
-        let topics = by_reason.entry(reason).or_default();
-        topics.push(&one.topic);
-    }
-    for (reason, topics) in by_reason {
-        let more = topics.len().saturating_sub(NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        let named: Vec<&str> = topics.into_iter().take(NAMED).collect();
-        let named = named.join(", ");
-        if has_viewers {
-            tracing::info!("played for viewers alone: {named}{more}: {reason}");
-        } else {
-            tracing::warn!("not played: {named}{more}: {reason}");
-        }
-    }
-    let mut viewers_only = BTreeSet::new();
-    for one in skipped {
-        let left_out = LeftOut {
-            messages: bag.topics()[one.id.index()].message_count,
-            reason: hints.skipped(&one),
-            is_loss: matches!(one.reason, SkipReason::NoRos2Form(_)),
-            topic: one.topic,
-        };
-        if has_viewers {
-            plan.stop_awaiting(args, one.id, &left_out)?;
-            viewers_only.insert(one.id);
-        } else {
-            plan.leave_out(args, one.id, left_out)?;
-        }
-    }
-    Ok(viewers_only)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use bagplay::bag::{Message, TopicId};
 use bagplay::output::{Delivery, Null, Occasion, Output};
+use bagplay::ros1::Ros1Output;
 use bagplay::time::{Duration, Ros, Segment, Time};
 #[cfg(feature = "foxglove")]
 use bagplay::viewer::ViewerOutput;
@@ -26,6 +27,7 @@ enum Main {
         output: Box<WireOutput>,
         splits: SplitWatch,
     },
+    Ros1(Box<Ros1Output>),
     Null(Null),
 }
 
@@ -73,6 +75,11 @@ impl PlayOutput {
         Self::of(Main::Wire { output, splits })
     }
 
+    /// To nodes of ROS 1.
+    pub(super) fn ros1(output: Ros1Output) -> Self {
+        Self::of(Main::Ros1(Box::new(output)))
+    }
+
     /// To nothing.
     pub(super) fn null() -> Self {
         Self::of(Main::Null(Null))
@@ -107,6 +114,7 @@ impl PlayOutput {
     fn inner(&mut self) -> &mut dyn Output {
         match &mut self.main {
             Main::Wire { output, .. } => output.as_mut(),
+            Main::Ros1(output) => output.as_mut(),
             Main::Null(output) => output,
         }
     }

@@ -7,6 +7,7 @@ use bagplay::cli::Plan;
 use bagplay::wire::{EntityKind, Graph, Monitor};
 
 use super::Network;
+use super::ros1::{Ros1Counts, Ros1Network};
 
 const CLOCK_TYPE: &str = "rosgraph_msgs/msg/Clock";
 
@@ -15,15 +16,18 @@ const CLOCK_TYPE: &str = "rosgraph_msgs/msg/Clock";
 pub(crate) struct SubscriberCounts {
     topics: usize,
     monitor: Option<Monitor>,
-    /// `None` without a network.
+    /// `None` without zenoh.
     graph: Option<Graph>,
+    /// On the wire of ROS 1.
+    ros1: Option<Ros1Counts>,
 }
 
 impl SubscriberCounts {
     /// By topic id, and of `/clock`; `None` where it is not known.
     pub(crate) fn get(&self) -> (Vec<Option<usize>>, Option<usize>) {
         let mut counts = vec![None; self.topics];
-        for topic in self.monitor.iter().flat_map(Monitor::topics) {
+        let of_ros1 = self.ros1.iter().flat_map(Ros1Counts::topics);
+        for topic in self.monitor.iter().flat_map(Monitor::topics).chain(of_ros1) {
             // Plain subscribers cannot be counted: there are some or none.
             let count = if topic.qos.is_some() {
                 topic.subscribers
@@ -39,13 +43,17 @@ impl SubscriberCounts {
         let has_clock = self.monitor.as_ref().is_some_and(Monitor::has_clock);
         let clock = self.graph.as_ref().filter(|_| has_clock);
         let clock = clock.map(|graph| graph.subscribers("/clock", CLOCK_TYPE));
-        (counts, clock)
+        let of_ros1 = self.ros1.as_ref().and_then(Ros1Counts::clock);
+        (counts, clock.or(of_ros1))
     }
 }
 
 impl Network {
     /// Whether another node subscribes to `/clock`.
     pub(crate) fn has_clock_subscriber(&self) -> bool {
+        if let Some(ros1) = &self.ros1 {
+            return ros1.has_clock_subscriber();
+        }
         let session = self.session.as_ref();
         session.is_some_and(|it| it.graph().subscribers("/clock", CLOCK_TYPE) > 0)
     }
@@ -89,13 +97,19 @@ impl Network {
     pub(crate) fn short_of(&self, plan: &Plan, topic: TopicId) -> Option<(usize, u32)> {
         let least = *plan.least_subscribers.get(&topic)?;
         let chosen = plan.chosen.iter().find(|chosen| chosen.id == topic)?;
-        let there = self.session.as_ref()?.graph().reached(&chosen.name);
+        let there = match &self.ros1 {
+            Some(ros1) => ros1.subscriber_count(topic),
+            None => self.session.as_ref()?.graph().reached(&chosen.name),
+        };
         let is_short = u32::try_from(there).is_ok_and(|there| there < least);
         is_short.then_some((there, least))
     }
 
     /// The nodes that receive what this session publishes on a topic, sorted.
     pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
+        if let Some(ros1) = &self.ros1 {
+            return ros1.subscriber_nodes(topic);
+        }
         let session = self.session.as_ref();
         session.map_or_else(Vec::new, |it| it.graph().subscriber_nodes(topic))
     }
@@ -107,6 +121,7 @@ impl Network {
             topics,
             monitor: self.monitor.clone(),
             graph: session.map(bagplay::wire::Session::graph),
+            ros1: self.ros1.as_ref().map(Ros1Network::counts),
         }
     }
 }

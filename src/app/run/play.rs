@@ -290,7 +290,11 @@ impl Interface {
                             );
                         }
                     } else {
-                        enter_key::listen(run.transport.clone(), has_viewers);
+                        enter_key::listen(
+                            run.transport.clone(),
+                            has_viewers,
+                            &args.wire.resume_command(),
+                        );
                     }
                 }
                 let is_progress_wanted = args.ros.progress_bar_update_rate != Some(0);

@@ -384,15 +384,14 @@ fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<String> {
         WireEvent::ForeignClock { .. } if run.rules.strict_clock => {
             return Some(run.hints.event(event));
         }
+        WireEvent::AskedToEnd(reason) => return Some(reason.clone()),
         // The path is handled as a state, not as an event.
         WireEvent::PathChanged => {}
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }
         | WireEvent::Matching { .. }
         | WireEvent::ClockSubscriber { .. }
-        | WireEvent::OwnClock { .. } => {
-            tracing::debug!("{event}");
-        }
+        | WireEvent::OwnClock { .. } => tracing::debug!("{event}"),
         WireEvent::BecameRouter { .. } => tracing::info!("{event}"),
         _ => tracing::warn!("{}", run.hints.event(event)),
     }

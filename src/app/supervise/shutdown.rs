@@ -58,8 +58,14 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
         Drained::CalledOff { bytes } | Drained::Untaken { bytes } => bytes,
     };
     if matches!(drained, Drained::Untaken { .. }) {
+        let nodes = run.network.late_nodes();
+        let who = if nodes.is_empty() {
+            "a subscriber".to_owned()
+        } else {
+            nodes.join(", ")
+        };
         tracing::warn!(
-            "a subscriber did not take the last messages, at least {}",
+            "{who} did not take the last messages, at least {}",
             bytes(left)
         );
     }

@@ -78,7 +78,7 @@ pub(crate) fn run(
         followed: None,
     };
     if plan.options.intent == Intent::Pause {
-        enter_key::listen(run.transport.clone(), false);
+        enter_key::listen(run.transport.clone(), false, &args.wire.resume_command());
     }
     let subject = Subject::Clock(args.source.name(), start);
     let watched = headless::watch(&run, &mut UnderTest::default(), &running, subject, true);

@@ -207,6 +207,7 @@ mod tests {
             encoding: "cdr".to_owned(),
             offered_qos: Vec::new(),
             type_hash: None,
+            ros1_md5: None,
             is_latched,
             message_count: None,
         };

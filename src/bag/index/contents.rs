@@ -18,7 +18,7 @@ use crate::bag::index::file::build;
 use crate::bag::index::file::file_index::{FileIndex, IndexOrigin, OtherRecords};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::parse::SchemaRecord;
-use crate::bag::message::{Key, TopicId};
+use crate::bag::message::{Key, PublisherId, TopicId};
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_pool::{Pool, most_open};
 use crate::bag::open::options::{MessageOrder, Opening};
@@ -288,6 +288,13 @@ impl Contents {
 
     pub(crate) fn topic_of(&self, input: u32, channel: u16) -> Option<TopicId> {
         self.input(input).channels.topic(channel)
+    }
+
+    /// The topic and the publisher of the messages of a channel.
+    pub(crate) fn publisher_of(&self, input: u32, channel: u16) -> Option<(TopicId, PublisherId)> {
+        let (topic, group) = self.input(input).channels.group(channel)?;
+        let index = u32::try_from(group.index()).ok()?;
+        Some((topic, PublisherId(index)))
     }
 
     /// Whether the chunk may hold a message of these topics: if its index lists one or does not list channels, or if

@@ -180,6 +180,7 @@ impl Topics {
                 encoding: channel.message_encoding.clone(),
                 offered_qos: Vec::new(),
                 type_hash: None,
+                ros1_md5: None,
                 is_latched: false,
                 message_count: Some(0),
             });
@@ -201,6 +202,9 @@ impl Topics {
         let hash = channel.metadata.get("topic_type_hash");
         let hash = hash.filter(|hash| is_type_hash(hash));
         topic.type_hash = topic.type_hash.take().or_else(|| hash.cloned());
+        let md5 = channel.metadata.get("md5sum");
+        let md5 = md5.filter(|md5| channel.message_encoding == "ros1" && is_md5(md5));
+        topic.ros1_md5 = topic.ros1_md5.take().or_else(|| md5.cloned());
         let counts = file
             .statistics
             .as_ref()
@@ -252,6 +256,12 @@ impl Topics {
             }
         }
     }
+}
+
+/// Whether this is an MD5 sum as ROS 1 writes it.
+fn is_md5(text: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == 32 && text.bytes().all(is_digit)
 }
 
 impl Topic {

@@ -29,6 +29,8 @@ pub struct Topic {
     pub offered_qos: Vec<Qos>,
     /// The RIHS01 hash of its type, if a valid one was recorded.
     pub type_hash: Option<String>,
+    /// The MD5 sum of its type, by which ROS 1 nodes recognise it, if a valid one was recorded.
+    pub ros1_md5: Option<String>,
     /// Whether a late joiner receives its last messages (transient local, ROS 1 latching).
     pub is_latched: bool,
     /// The number of recorded messages; `None` if the file does not give it.

@@ -115,6 +115,7 @@ mod tests {
             encoding: encoding.to_owned(),
             offered_qos: Vec::new(),
             type_hash: None,
+            ros1_md5: None,
             is_latched: true,
             message_count: None,
         }

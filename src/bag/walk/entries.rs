@@ -14,7 +14,7 @@ use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::mcap::chunk_ref::Indexed;
 use crate::bag::mcap::parse;
 use crate::bag::mcap::record::{FRAME, MESSAGE_HEADER, Record, Records, Short};
-use crate::bag::message::{Key, Message, TopicId};
+use crate::bag::message::{Key, Message};
 use crate::time::{Ros, Time};
 
 /// A message in a chunk.
@@ -270,12 +270,13 @@ pub(crate) fn message(
         return None;
     }
     let header = parse::message_header(record.body).ok()?;
-    let topic: TopicId = contents.topic_of(chunk.input, header.channel_id)?;
+    let (topic, publisher) = contents.publisher_of(chunk.input, header.channel_id)?;
     let payload = at + FRAME + MESSAGE_HEADER..at + FRAME + record.body.len();
     let log_time = Time::from_mcap(header.log_time);
     (parse::message_time(&header, contents.order) == entry.time).then(|| Message {
         key: entry.key(chunk),
         topic,
+        publisher,
         log_time,
         publish_time: Time::from_mcap(header.publish_time),
         sequence: header.sequence,

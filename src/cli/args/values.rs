@@ -74,6 +74,8 @@ pub enum Wire {
     /// That of `zenoh-bridge-ros2dds`: for ROS 2 nodes on DDS.
     #[value(name = "ros2dds")]
     Ros2Dds,
+    /// Those of ROS 1 (TCPROS, XML-RPC): for ROS 1 nodes.
+    Ros1,
     /// Zenoh alone: the topic name as key, the recorded payload.
     Zenoh,
     /// None: nothing is sent.

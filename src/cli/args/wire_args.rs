@@ -74,15 +74,35 @@ pub struct WireArgs {
     /// What to do when the connection to the router is lost
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub on_disconnect: OnDisconnect,
+    /// With --wire ros1: /use_sim_time is true during the run
+    #[arg(long, hide_short_help = true)]
+    pub use_sim_time: bool,
     /// Send to subscribers whatever type hash they expect
     #[arg(long, hide_short_help = true)]
     pub any_type_hash: bool,
 }
 
 impl WireArgs {
+    /// The command with which another terminal resumes a player on this wire.
+    pub fn resume_command(&self) -> String {
+        match self.wire {
+            Wire::Ros1 => {
+                let node = self.node_name.trim_start_matches('/');
+                format!("rosservice call /{node}/resume")
+            }
+            _ => "play ctl resume".to_owned(),
+        }
+    }
+
     /// Why these flags are refused together.
     pub(crate) fn refused(&self) -> Option<&'static str> {
         match self.wire {
+            Wire::Ros1 if self.congestion == CongestionArg::BlockFirst => {
+                Some("--congestion block-first: --wire ros1 has block and drop")
+            }
+            wire if self.use_sim_time && wire != Wire::Ros1 => {
+                Some("--use-sim-time needs --wire ros1: nodes of ROS 2 have it as a parameter")
+            }
             Wire::Ros2Dds if self.domain_id.is_some() => {
                 Some("--domain-id: with --wire ros2dds, the bridge has the domain")
             }

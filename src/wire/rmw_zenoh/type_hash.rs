@@ -118,6 +118,7 @@ mod tests {
             encoding: "cdr".to_owned(),
             offered_qos: Vec::new(),
             type_hash: type_hash.map(str::to_owned),
+            ros1_md5: None,
             is_latched: false,
             message_count: None,
         }

@@ -24,6 +24,7 @@ fn topic(definition: &Definition, hash: Option<&str>) -> Topic {
         .to_owned(),
         offered_qos: Vec::new(),
         type_hash: hash.map(str::to_owned),
+        ros1_md5: None,
         is_latched: false,
         message_count: None,
     }

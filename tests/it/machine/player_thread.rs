@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bagplay::bag::{Bag, Cue, Cued, Cues, Key, Message, Selection, TopicId};
+use bagplay::bag::{Bag, Cue, Cued, Cues, Key, Message, PublisherId, Selection, TopicId};
 use bagplay::output::{Event, Null, Output, Recording};
 use bagplay::player::{
     Command, Intent, Machine, Options, Pace, PlayedRange, Player, Source, State, TopicCounts, Wait,
@@ -44,6 +44,7 @@ fn message(n: u32, topic: u32) -> Message {
             record: n,
         },
         topic: TopicId(topic),
+        publisher: PublisherId::default(),
         log_time: time,
         publish_time: time,
         sequence: 0,

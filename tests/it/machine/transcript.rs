@@ -4,7 +4,9 @@
 //! There is no thread, no clock and no waiting. Wall times and times of messages are in milliseconds; the source of
 //! messages answers like the read-ahead of a bag.
 
-use bagplay::bag::{Cue, CueAt, CueFeed, Cued, Direction, Key, Message, StartAt, TopicId};
+use bagplay::bag::{
+    Cue, CueAt, CueFeed, Cued, Direction, Key, Message, PublisherId, StartAt, TopicId,
+};
 use bagplay::output::{Event, Occasion, Recording};
 use bagplay::player::{
     Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Machine, Options, Pace,
@@ -64,6 +66,7 @@ pub(crate) fn messages(times: &[i64]) -> Vec<Message> {
             record: u32::try_from(n).unwrap(),
         },
         topic: TopicId(0),
+        publisher: PublisherId::default(),
         log_time: ros(*ms),
         publish_time: ros(*ms),
         sequence: 0,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
-use bagplay::bag::{Key, Message, Schema, Topic, TopicId};
+use bagplay::bag::{Key, Message, PublisherId, Schema, Topic, TopicId};
 use bagplay::ros::Qos;
 use bagplay::time::Time;
 use bagplay::wire::{Played, Protocol, Session, WireEvent, WireOptions};
@@ -175,6 +175,7 @@ pub(crate) fn played(id: u32, name: &str, qos: Option<Qos>) -> Played {
             encoding: "cdr".to_owned(),
             offered_qos: Vec::new(),
             type_hash: None,
+            ros1_md5: None,
             is_latched: false,
             message_count: None,
         },
@@ -205,6 +206,7 @@ pub(crate) fn message(id: u32, payload: Bytes) -> Message {
             record: 0,
         },
         topic: TopicId(id),
+        publisher: PublisherId::default(),
         log_time: time,
         publish_time: time,
         sequence: 0,

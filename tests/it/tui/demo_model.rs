@@ -137,6 +137,7 @@ fn topics() -> Vec<Topic> {
         encoding: if type_name.is_empty() { "json" } else { "cdr" }.to_owned(),
         offered_qos: vec![qos(name)],
         type_hash: (name == "/imu/data").then(|| format!("RIHS01_{}", "7d9a00ff".repeat(8))),
+        ros1_md5: None,
         is_latched: is_latched(name),
         message_count: match name {
             "/map" => Some(1),

@@ -33,7 +33,7 @@ fn recording() -> Vec<u8> {
 
 /// The word behind `before` in the line that has `name`.
 fn word<'a>(text: &'a str, name: &str, before: impl Fn(&'a str) -> &'a str) -> &'a str {
-    let line = text.lines().find(|line| line.contains(name)).unwrap();
+    let line = text.lines().rfind(|line| line.contains(name)).unwrap();
     let rest = before(line).trim_start();
     rest.split(' ').next().unwrap()
 }

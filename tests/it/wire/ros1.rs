@@ -26,6 +26,7 @@ fn ros1(id: u32, name: &str, text: &'static str) -> Played {
             encoding: "ros1".to_owned(),
             offered_qos: Vec::new(),
             type_hash: None,
+            ros1_md5: None,
             is_latched: false,
             message_count: None,
         },

@@ -370,6 +370,7 @@ pub const NOT_KEYS: &[&str] = &[
     "storage-config-file",
     "tui",
     "update-golden",
+    "use-sim-time",
     "verbose",
     "version",
     "wait-for-all-acked",

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::bag::TopicId;
-use crate::wire::{Missed, Monitor};
+use crate::wire::{Missed, Monitor, TopicState};
 
 /// What did not reach the subscribers, as far as that is known.
 #[derive(Clone, Debug, Default)]
@@ -18,9 +18,13 @@ pub struct Losses {
 impl Losses {
     /// The losses that are known so far.
     pub fn of(monitor: &Monitor) -> Self {
-        let on_the_wire = monitor.topics();
+        Self::of_topics(&monitor.topics(), monitor.clock().unwrap_or_default())
+    }
+
+    /// The losses of these topics and of the clock.
+    pub fn of_topics(on_the_wire: &[TopicState], clock: Missed) -> Self {
         let mut problems = HashMap::new();
-        for topic in &on_the_wire {
+        for topic in on_the_wire {
             let ids = topic.ids.iter();
             let problem = topic.first_problem.iter();
             problems.extend(problem.flat_map(|it| ids.clone().map(|id| (*id, it.clone()))));
@@ -31,7 +35,7 @@ impl Losses {
         Self {
             problems,
             topics: topics.collect(),
-            clock: monitor.clock().unwrap_or_default(),
+            clock,
             bytes: 0,
         }
     }

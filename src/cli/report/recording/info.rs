@@ -15,17 +15,14 @@ use crate::bag::{
 use crate::cli::report::missing::findings::Findings;
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
+use crate::ros1;
 use crate::time::{Ros, Time, TimeRange};
 use crate::transcode::Transcoder;
 use crate::untrusted::FileName;
-use crate::wire::{Protocol, not_carried};
+use crate::wire::{self, Protocol};
 
 /// The wires, by their names on the command line.
-pub(crate) const WIRES: [(&str, Protocol); 3] = [
-    ("rmw_zenoh", Protocol::RmwZenoh),
-    ("ros2dds", Protocol::Ros2Dds),
-    ("zenoh", Protocol::PlainKeys),
-];
+pub(crate) const WIRES: [&str; 4] = ["rmw_zenoh", "ros2dds", "ros1", "zenoh"];
 /// The number of parts of a density.
 pub(crate) const PARTS: usize = 24;
 
@@ -171,10 +168,10 @@ impl Info {
             shown.hz = rate.map(|rate| rate.hz);
             shown.hz_is_mean = rate.is_some_and(|rate| rate.is_mean);
         }
-        for (wire, protocol) in WIRES {
-            for skipped in not_carried(protocol, bag.topics()) {
-                if let Some(topic) = topics.get_mut(skipped.id.index()) {
-                    topic.not_on.insert(wire, skipped.reason.to_string());
+        for wire in WIRES {
+            for (id, reason) in not_carried(wire, bag.topics()) {
+                if let Some(topic) = topics.get_mut(id.index()) {
+                    topic.not_on.insert(wire, reason);
                 }
             }
         }
@@ -230,6 +227,21 @@ impl Info {
     pub fn is_sound(&self) -> bool {
         self.damage.list().is_empty() && self.check.as_ref().is_none_or(Check::is_sound)
     }
+}
+
+/// The topics that one of the [`WIRES`] cannot carry, and why.
+fn not_carried(wire: &str, topics: &[Topic]) -> Vec<(TopicId, String)> {
+    let protocol = match wire {
+        "rmw_zenoh" => Protocol::RmwZenoh,
+        "ros2dds" => Protocol::Ros2Dds,
+        "zenoh" => Protocol::PlainKeys,
+        _ => {
+            let skipped = ros1::not_carried(topics).into_iter();
+            return skipped.map(|it| (it.id, it.reason.to_string())).collect();
+        }
+    };
+    let skipped = wire::not_carried(protocol, topics).into_iter();
+    skipped.map(|it| (it.id, it.reason.to_string())).collect()
 }
 
 /// The parts of the density of a recording that times within it touch.

@@ -23,7 +23,7 @@ pub(super) fn wire_lines(page: &mut String, topics: &[TopicInfo]) {
         let _ = writeln!(page, "transcode {topics}, from ros1 to cdr for ROS 2 nodes");
     }
     let all = topics.len();
-    let carried = WIRES.map(|(wire, _)| {
+    let carried = WIRES.map(|wire| {
         let refused = topics
             .iter()
             .filter(|topic| topic.not_on.contains_key(wire));
@@ -98,7 +98,7 @@ mod tests {
         let all = [topic("/a", &[]), topic("/b", &[])];
         assert_eq!(
             page(&all),
-            "wires     rmw_zenoh all, ros2dds all, zenoh all\n"
+            "wires     rmw_zenoh all, ros2dds all, ros1 all, zenoh all\n"
         );
         assert_eq!(page(&[]), "");
     }
@@ -112,11 +112,14 @@ mod tests {
         all.push(topic("/c", &[]));
         assert_eq!(
             page(&all),
-            "wires     rmw_zenoh 2 of 7, ros2dds 1 of 7, zenoh all\n          \
+            "wires     rmw_zenoh 2 of 7, ros2dds 1 of 7, ros1 all, zenoh all\n          \
              not on rmw_zenoh, ros2dds: /j0, /j1, /j2 and 2 more: it is json\n          \
              not on ros2dds: /0: no such name\n"
         );
-        assert!(page(&all[..5]).starts_with("wires     rmw_zenoh none, ros2dds none, zenoh all\n"));
+        assert!(
+            page(&all[..5])
+                .starts_with("wires     rmw_zenoh none, ros2dds none, ros1 all, zenoh all\n")
+        );
     }
 
     #[test]

@@ -64,6 +64,7 @@ fn remote_topic(told: TimelineTopic) -> RemoteTopic {
             encoding: told.encoding,
             offered_qos: recorded_qos.collect(),
             type_hash: None,
+            ros1_md5: None,
             is_latched: told.is_latched,
             message_count: u64::try_from(told.messages).ok(),
         },

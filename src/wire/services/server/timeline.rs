@@ -388,6 +388,7 @@ mod tests {
                 encoding: "cdr".into(),
                 offered_qos: Vec::new(),
                 type_hash: None,
+                ros1_md5: None,
                 is_latched: false,
                 message_count: None,
             },

@@ -1,0 +1,163 @@
+//! Large messages to one subscriber of ROS 1 on loopback: from the player, and from a loop that writes the same bytes to a
+//! socket.
+
+use std::io::{IoSlice, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bagplay::bag::{Bag, Cues, Selection, TopicId};
+use bagplay::player::{Options, Pace, Player, Source};
+use bagplay::ros1::{Ros1Event, Ros1Node, Ros1Options, Ros1Played};
+
+use crate::recording::write_ros1;
+use crate::sending::Failure;
+
+const MESSAGES: u64 = 2_000;
+const SIZE: usize = 1_000_000;
+const TOPIC: &str = "/chatter";
+const NODE: &str = "player";
+
+/// A recording of large messages of ROS 1.
+pub(crate) fn open(path: &Path) -> Result<Bag, Failure> {
+    write_ros1(path, MESSAGES, SIZE)?;
+    Ok(Bag::open(&[path])?)
+}
+
+/// Gigabytes a second that arrive from the player.
+pub(crate) fn play(bag: &Bag) -> Result<f64, Failure> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let master = format!("http://{address}/").parse()?;
+    let (tell, joined) = crossbeam_channel::bounded(1);
+    let node = Ros1Node::start(&Ros1Options::new(master, NODE), move |event| {
+        if matches!(event, Ros1Event::SubscriberJoined { .. }) {
+            let _ = tell.try_send(());
+        }
+    })?;
+    let played = Ros1Played {
+        id: TopicId(0),
+        name: TOPIC.to_owned(),
+        topic: bag.topics()[0].clone(),
+    };
+    let (out, _, _) = node.advertise(&[played], false)?;
+    let subscriber = take(subscribe(&address.to_string())?, SIZE + 4);
+    joined.recv_timeout(Duration::from_secs(10))?;
+    let unpaced = Player::new();
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, unpaced.waker());
+    let options = Options {
+        pace: Pace::Max,
+        ..Options::new(bag.range().ok_or("no messages")?)
+    };
+    let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
+    let rate = subscriber.join().map_err(|_| "the subscriber panicked")?;
+    drop(out);
+    rate
+}
+
+/// Gigabytes a second that arrive from a loop that has one message in memory.
+pub(crate) fn write() -> Result<f64, Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let subscriber = take(TcpStream::connect(listener.local_addr()?)?, SIZE);
+    let (mut stream, _) = listener.accept()?;
+    let payload = vec![7_u8; SIZE];
+    let length = u32::try_from(SIZE)?.to_le_bytes();
+    for _ in 0..MESSAGES {
+        let mut parts = [IoSlice::new(&length), IoSlice::new(&payload)];
+        let mut rest = &mut parts[..];
+        while !rest.is_empty() {
+            let written = stream.write_vectored(rest)?;
+            IoSlice::advance_slices(&mut rest, written);
+        }
+    }
+    subscriber.join().map_err(|_| "the subscriber panicked")?
+}
+
+/// Reads all messages, from when the first one has arrived.
+fn take(mut stream: TcpStream, size: usize) -> JoinHandle<Result<f64, Failure>> {
+    std::thread::spawn(move || {
+        let mut payload = vec![0; size];
+        let mut began = None;
+        for _ in 0..MESSAGES {
+            let mut length = [0; 4];
+            stream.read_exact(&mut length)?;
+            if u32::from_le_bytes(length) as usize != size {
+                return Err("a message has another length".into());
+            }
+            stream.read_exact(&mut payload)?;
+            began.get_or_insert_with(now);
+        }
+        let span = now().duration_since(began.ok_or("no messages")?);
+        #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+        let bytes = (MESSAGES - 1) as f64 * (size + 4) as f64;
+        Ok(bytes / span.as_secs_f64() / 1e9)
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Connects to the topic as nodes of ROS 1 do.
+fn subscribe(master: &str) -> Result<TcpStream, Failure> {
+    let name = format!("/{NODE}");
+    let found = call(master, "lookupNode", &[&string("/bench"), &string(&name)])?;
+    let node = between(&found, "http://", "/").ok_or("no node")?;
+    let protocols = "<array><data><value><array><data><value><string>TCPROS</string></value>\
+                     </data></array></value></data></array>";
+    let asked = [&string("/bench"), &string(TOPIC), protocols];
+    let answer = call(node, "requestTopic", &asked)?;
+    let port = between(&answer, "<int>", "<").or_else(|| {
+        let (_, after) = answer.split_once("TCPROS")?;
+        between(after, "<i4>", "<")
+    });
+    let port: u16 = port.ok_or("no port")?.parse()?;
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    let mut header = Vec::new();
+    for field in [
+        "callerid=/bench".to_owned(),
+        format!("topic={TOPIC}"),
+        "md5sum=*".to_owned(),
+        "type=*".to_owned(),
+        "tcp_nodelay=1".to_owned(),
+    ] {
+        header.extend(u32::try_from(field.len())?.to_le_bytes());
+        header.extend(field.as_bytes());
+    }
+    stream.write_all(&u32::try_from(header.len())?.to_le_bytes())?;
+    stream.write_all(&header)?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let mut answer = vec![0; u32::from_le_bytes(length) as usize];
+    stream.read_exact(&mut answer)?;
+    Ok(stream)
+}
+
+fn string(text: &str) -> String {
+    format!("<string>{text}</string>")
+}
+
+/// What stands between two texts.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    Some(text.split_once(before)?.1.split_once(after)?.0)
+}
+
+/// The response to a call of XML-RPC.
+fn call(address: &str, method: &str, params: &[&str]) -> Result<String, Failure> {
+    let params = params.join("</value></param><param><value>");
+    let body = format!(
+        "<?xml version=\"1.0\"?><methodCall><methodName>{method}</methodName>\
+         <params><param><value>{params}</value></param></params></methodCall>"
+    );
+    let mut stream = TcpStream::connect(address)?;
+    let length = body.len();
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    Ok(response)
+}

@@ -1,0 +1,394 @@
+//! [`Connection`]: the messages of one topic on their way to one subscriber: a queue, and a thread that writes.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use super::header::length;
+use crate::ros1::event::{Events, Ros1Event};
+use crate::ros1::options::SlowSubscriber;
+use crate::ros1::system::steady;
+
+/// The most bytes that wait for a subscriber, unless one message has more.
+const MOST_BYTES: usize = 16 << 20;
+/// Smaller messages are copied for all subscribers: a slice keeps its whole chunk in memory.
+pub(super) const COPIED: usize = 64 << 10;
+/// The most messages that are written together, and the bytes at which no further one is added.
+const TOGETHER: (usize, usize) = (64, 1 << 20);
+/// How long a write waits before it is known whether the subscriber takes anything.
+const WRITE_SLICE: Duration = Duration::from_millis(100);
+
+/// What happens to messages for a subscriber that does not keep up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueRules {
+    pub(crate) slow_subscriber: SlowSubscriber,
+    /// How long a message waits for a subscriber that takes nothing.
+    pub(crate) stall_timeout: Duration,
+    /// The most messages that wait.
+    pub(crate) most_messages: usize,
+}
+
+/// What became of a message for one subscriber.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Queued {
+    /// It will be written.
+    Taken,
+    /// This many messages are dropped: older ones instead of it, or itself, because the subscriber is stuck.
+    Lost(u64),
+    /// It is dropped after it has waited for the stall timeout.
+    Stalled,
+    /// The connection is closed.
+    Closed,
+}
+
+/// One connection. It ends when it is closed; dropping it is not enough.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    topic: String,
+    node: String,
+    stream: TcpStream,
+    rules: QueueRules,
+    events: Events,
+    state: Mutex<State>,
+    /// Tells the thread that writes of a message, or of the end.
+    work: Condvar,
+    /// Tells the thread that sends of room, or of the end.
+    room: Condvar,
+    /// How many bytes the system has taken.
+    taken: AtomicU64,
+    /// Whether `State::away` is set; read without the lock.
+    is_away: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Bytes>,
+    /// How many messages at the front of the queue are copies, or small.
+    copies: usize,
+    /// Those in the queue and those that are being written.
+    bytes: usize,
+    messages: usize,
+    /// Nothing is added any more; what waits is written.
+    is_ending: bool,
+    is_closed: bool,
+    away: Option<Away>,
+}
+
+/// A subscriber that is stuck.
+#[derive(Clone, Copy, Debug)]
+struct Away {
+    since: Instant,
+    lost: u64,
+}
+
+impl State {
+    fn has_room(&self, bytes: usize, rules: &QueueRules) -> bool {
+        // Beside what is being written, one message of any size may wait.
+        self.queue.is_empty()
+            || (self.messages < rules.most_messages && self.bytes + bytes <= MOST_BYTES)
+    }
+
+    fn push(&mut self, message: Bytes) {
+        self.bytes += message.len();
+        self.messages += 1;
+        self.queue.push_back(message);
+    }
+
+    fn pop(&mut self) -> Option<Bytes> {
+        self.copies = self.copies.saturating_sub(1);
+        self.queue.pop_front()
+    }
+
+    /// Copies one message of the queue; false if all are copies.
+    fn copy_one(&mut self) -> bool {
+        let Some(message) = self.queue.get_mut(self.copies) else {
+            return false;
+        };
+        if message.len() >= COPIED {
+            *message = Bytes::copy_from_slice(message);
+        }
+        self.copies += 1;
+        true
+    }
+
+    fn taken(&mut self, messages: usize, bytes: usize) {
+        self.messages -= messages;
+        self.bytes -= bytes;
+    }
+}
+
+impl Connection {
+    /// A connection to a node, whose headers have been exchanged.
+    pub(crate) fn new(
+        (topic, node): (&str, String),
+        stream: TcpStream,
+        rules: QueueRules,
+        events: Events,
+    ) -> io::Result<Self> {
+        // The messages that wait are written together, so small packets need not wait for others.
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(WRITE_SLICE))?;
+        Ok(Self {
+            topic: topic.to_owned(),
+            node,
+            stream,
+            rules,
+            events,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            room: Condvar::new(),
+            taken: AtomicU64::new(0),
+            is_away: AtomicBool::new(false),
+        })
+    }
+
+    /// The name of the subscriber.
+    pub(crate) fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// How many bytes wait to be taken by the system.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
+    /// How many messages wait to be taken by the system; after the end, how many it has not taken.
+    pub(crate) fn waiting_messages(&self) -> usize {
+        self.lock().messages
+    }
+
+    /// How many bytes the system has taken.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Whether a message waits that a subscriber may still take: one that is stuck may not.
+    pub(crate) fn is_busy(&self) -> bool {
+        let state = self.lock();
+        state.messages > 0 && !state.is_closed && state.away.is_none()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the thread that writes. Messages may be added before.
+    pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
+        let connection = Arc::clone(self);
+        let thread = thread::Builder::new().name("ros1-write".to_owned());
+        let run = move || {
+            if let Err(error) = connection.write_all() {
+                let (topic, node) = (&connection.topic, &connection.node);
+                tracing::debug!("{topic} to {node}: {error}");
+            }
+            connection.close();
+        };
+        thread.spawn(run).map(drop)
+    }
+
+    /// Adds a message whatever waits: those that a subscriber gets when it connects.
+    pub(crate) fn begin_with(&self, message: Bytes) {
+        self.lock().push(message);
+        self.work.notify_one();
+    }
+
+    /// Adds a message. Waits as the rules say, and calls `meanwhile` about ten times a second.
+    pub(crate) fn send(&self, message: &Bytes, meanwhile: &mut dyn FnMut()) -> Queued {
+        let mut state = self.lock();
+        if let Some(away) = &mut state.away {
+            away.lost += 1;
+            return Queued::Lost(1);
+        }
+        let mut dropped = 0;
+        // How much was taken when the subscriber was last seen to take something, and when that was.
+        let mut moved: Option<(u64, Instant)> = None;
+        while !state.is_closed && !state.is_ending && !state.has_room(message.len(), &self.rules) {
+            if self.rules.slow_subscriber == SlowSubscriber::DropOldest {
+                if let Some(oldest) = state.pop() {
+                    state.taken(1, oldest.len());
+                    dropped += 1;
+                }
+                continue;
+            }
+            let now = steady();
+            let taken = self.taken_bytes();
+            if moved.is_none_or(|(before, _)| before != taken) {
+                moved = Some((taken, now));
+            }
+            let since = moved.map_or(now, |(_, since)| since);
+            let waited = now.saturating_duration_since(since);
+            if waited >= self.rules.stall_timeout {
+                state.away = Some(Away { since, lost: 1 });
+                self.is_away.store(true, Ordering::Relaxed);
+                drop(state);
+                self.events.send(Ros1Event::Stalled {
+                    topic: self.topic.clone(),
+                    node: self.node.clone(),
+                    waited,
+                });
+                return Queued::Stalled;
+            }
+            let left = self.rules.stall_timeout.saturating_sub(waited);
+            let slice = left.min(WRITE_SLICE);
+            let waited = self.room.wait_timeout(state, slice);
+            let timed_out;
+            (state, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timed_out.timed_out() {
+                drop(state);
+                meanwhile();
+                state = self.lock();
+            }
+        }
+        if state.is_closed || state.is_ending {
+            return Queued::Closed;
+        }
+        let is_copied = self.rules.slow_subscriber == SlowSubscriber::DropOldest
+            && !state.queue.is_empty()
+            && message.len() >= COPIED;
+        state.push(if is_copied {
+            Bytes::copy_from_slice(message)
+        } else {
+            message.clone()
+        });
+        drop(state);
+        self.work.notify_one();
+        match dropped {
+            0 => Queued::Taken,
+            dropped => Queued::Lost(dropped),
+        }
+    }
+
+    /// Writes what waits, then closes; nothing is added any more.
+    pub(crate) fn end(&self) {
+        self.lock().is_ending = true;
+        self.work.notify_one();
+        self.room.notify_all();
+    }
+
+    /// Closes the connection at once.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        if std::mem::replace(&mut state.is_closed, true) {
+            return;
+        }
+        state.queue.clear();
+        drop(state);
+        self.work.notify_one();
+        self.room.notify_all();
+        // An error means that it is closed already.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Writes until the connection is closed or has ended.
+    fn write_all(&self) -> io::Result<()> {
+        while let Some(messages) = self.next_messages() {
+            let (count, bytes) = (messages.len(), messages.iter().map(Bytes::len).sum());
+            self.write(messages)?;
+            self.lock().taken(count, bytes);
+            self.room.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Waits for messages; `None` at the end.
+    fn next_messages(&self) -> Option<Vec<Bytes>> {
+        let mut state = self.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if !state.queue.is_empty() {
+                break;
+            }
+            if state.is_ending {
+                return None;
+            }
+            let woken = self.work.wait(state);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        let (mut messages, mut bytes) = (Vec::new(), 0);
+        while messages.len() < TOGETHER.0
+            && bytes < TOGETHER.1
+            && let Some(message) = state.pop()
+        {
+            bytes += message.len();
+            messages.push(message);
+        }
+        Some(messages)
+    }
+
+    /// Writes messages. If the subscriber takes nothing for a moment, all that waits for it is copied, so that it keeps
+    /// no chunk in memory: the read-ahead has to go on.
+    fn write(&self, messages: Vec<Bytes>) -> io::Result<()> {
+        let lengths: Vec<[u8; 4]> = messages.iter().map(|it| length(it.len())).collect();
+        let parts = lengths.iter().zip(&messages);
+        let parts = parts.flat_map(|(length, message)| [&length[..], message.as_ref()]);
+        let mut slices: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
+        let mut rest = &mut slices[..];
+        let mut left = Vec::new();
+        while !rest.is_empty() {
+            if let Some(count) = self.write_some(rest)? {
+                IoSlice::advance_slices(&mut rest, count);
+            } else {
+                for part in rest.iter() {
+                    left.extend_from_slice(part);
+                }
+                break;
+            }
+        }
+        drop(messages);
+        let mut left = &left[..];
+        while !left.is_empty() {
+            self.copy_queue();
+            let count = self.write_some(&[IoSlice::new(left)])?;
+            left = &left[count.unwrap_or(0)..];
+        }
+        Ok(())
+    }
+
+    /// Writes what the system takes; `None` if it has taken nothing for a moment.
+    fn write_some(&self, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
+        match (&self.stream).write_vectored(parts) {
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => {
+                self.taken.fetch_add(count as u64, Ordering::Relaxed);
+                if self.is_away.load(Ordering::Relaxed) {
+                    self.back();
+                }
+                Ok(Some(count))
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => Ok(Some(0)),
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut if !self.lock().is_closed => {
+                    Ok(None)
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Copies what waits, with the lock for one message at a time.
+    fn copy_queue(&self) {
+        while self.lock().copy_one() {}
+    }
+
+    /// The subscriber takes data again.
+    fn back(&self) {
+        let away = self.lock().away.take();
+        self.is_away.store(false, Ordering::Relaxed);
+        if let Some(Away { since, lost }) = away {
+            self.events.send(Ros1Event::Back {
+                topic: self.topic.clone(),
+                node: self.node.clone(),
+                away: steady().saturating_duration_since(since),
+                lost,
+            });
+        }
+    }
+}

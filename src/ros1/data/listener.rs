@@ -1,0 +1,150 @@
+//! [`Listener`]: takes the connections of subscribers: headers are exchanged, then messages are sent.
+
+use std::io::{self, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::blocks::{NoBlock, read_block};
+use super::connection::Connection;
+use super::header::{Fields, InvalidHeader, MAX_HEADER, decode, encode, text};
+use super::publication::{Advertised, Latching, Publication};
+use super::publications::Publications;
+use crate::ros1::event::{Events, Ros1Event};
+use crate::ros1::services::call::{NoCall, answer_calls};
+use crate::ros1::services::playback::Services;
+use crate::ros1::system::{Waited, Waits, accept_each, steady};
+
+/// How many connections there are at most.
+const MOST_CONNECTIONS: usize = 1024;
+/// How long the exchange of headers may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What connections need of the node.
+#[derive(Clone, Debug)]
+pub(crate) struct Listener {
+    pub(crate) publications: Arc<Publications>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) node_name: String,
+    pub(crate) waits: Waits,
+    pub(crate) events: Events,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+enum NoConnection {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("the header: {0}")]
+    Header(#[from] InvalidHeader),
+    #[error("the header: {0}")]
+    Block(#[from] NoBlock),
+    #[error("service: {0}")]
+    Service(#[from] NoCall),
+    /// The text is sent to the subscriber.
+    #[error("refused: {0}")]
+    Refused(String),
+}
+
+impl Listener {
+    /// Takes connections until the node ends.
+    pub(crate) fn run(self, listener: TcpListener) -> io::Result<()> {
+        let bound = (self.waits.clone(), MOST_CONNECTIONS);
+        accept_each("ros1-data", listener, bound, move |stream, peer| {
+            if let Err(error) = self.take(&stream) {
+                tracing::debug!("{peer}: {error}");
+            }
+        })
+    }
+
+    /// Serves a connection until it is closed.
+    fn take(&self, mut stream: &TcpStream) -> Result<(), NoConnection> {
+        let until = steady() + PATIENCE;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let header = read_block(stream, (&self.waits, Some(until)), MAX_HEADER)?;
+        let fields = decode(&header)?;
+        if fields.contains_key("service") {
+            let caller = (&self.node_name[..], &fields);
+            return Ok(answer_calls(&self.services, caller, stream, &self.waits)?);
+        }
+        let node = text(&fields, "callerid").unwrap_or("a node without a name");
+        let publication = match self.requested(&fields, node) {
+            Ok(publication) => publication,
+            Err(error) => {
+                if let NoConnection::Refused(text) = &error {
+                    stream.write_all(&encode([("error", text.as_bytes())]))?;
+                }
+                return Err(error);
+            }
+        };
+        stream.write_all(&self.header(&publication.advertised))?;
+        let topic = publication.advertised.name.as_str();
+        let joined = (topic, node.to_owned());
+        let (rules, events) = (publication.rules, self.events.clone());
+        let connection = Connection::new(joined, stream.try_clone()?, rules, events)?;
+        let connection = Arc::new(connection);
+        connection.start()?;
+        publication.connect(&connection);
+        let (topic, node) = (topic.to_owned(), node.to_owned());
+        self.events.send(Ros1Event::SubscriberJoined {
+            topic: topic.clone(),
+            node: node.clone(),
+        });
+        // A subscriber sends nothing more: what can be read is the end, or wrong.
+        let is_over = matches!(self.waits.readable(stream, None), Ok(Waited::Over));
+        publication.disconnect(&connection);
+        if !is_over {
+            connection.close();
+            let waiting = connection.waiting_messages();
+            let left = Ros1Event::SubscriberLeft {
+                topic,
+                node,
+                waiting,
+            };
+            self.events.send(left);
+        }
+        Ok(())
+    }
+
+    /// The topic that a subscriber asks for, if its type is the same.
+    fn requested(&self, fields: &Fields, node: &str) -> Result<Arc<Publication>, NoConnection> {
+        let refuse = |text: String| Err(NoConnection::Refused(text));
+        let Some(topic) = text(fields, "topic") else {
+            return refuse("the field `topic` is missing".to_owned());
+        };
+        let Some(publication) = self.publications.get(topic) else {
+            return refuse(format!("{} does not publish {topic}", self.node_name));
+        };
+        let ours = &publication.advertised;
+        // Tools that take any type write `*`, or nothing. The sum decides, not the name: recordings of `tf/tfMessage`
+        // are for subscribers of `tf2_msgs/TFMessage`, too.
+        let [md5, kind] = ["md5sum", "type"].map(|key| text(fields, key).unwrap_or("*"));
+        if md5 != "*" && md5 != ours.md5 {
+            let ours = format!("{} ({})", ours.type_name, ours.md5);
+            let theirs = format!("{kind} ({md5})");
+            self.events.send(Ros1Event::TypeMismatch {
+                topic: topic.to_owned(),
+                ours: ours.clone(),
+                theirs: theirs.clone(),
+                node: node.to_owned(),
+            });
+            return refuse(format!("{topic} is {ours}, and {theirs} is expected"));
+        }
+        Ok(publication)
+    }
+
+    fn header(&self, topic: &Advertised) -> Vec<u8> {
+        let latching: &[u8] = match topic.latching {
+            Latching::No => b"0",
+            Latching::LastOfEach | Latching::All => b"1",
+        };
+        encode([
+            ("callerid", self.node_name.as_bytes()),
+            ("latching", latching),
+            ("md5sum", topic.md5.as_bytes()),
+            ("message_definition", topic.definition.as_ref()),
+            ("topic", topic.name.as_bytes()),
+            ("type", topic.type_name.as_bytes()),
+        ])
+    }
+}

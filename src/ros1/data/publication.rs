@@ -1,0 +1,183 @@
+//! [`Publication`]: one topic of this node, its subscribers, and what late ones get.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::connection::{COPIED, Connection, QueueRules, Queued};
+use crate::bag::{Key, PublisherId, TopicId};
+use crate::player::Count;
+
+/// The most latched messages of a topic of which all are kept.
+const MOST_LATCHED: usize = 1000;
+
+/// Which messages late subscribers get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Latching {
+    /// None.
+    No,
+    /// The last one of each publisher, as nodes of ROS 1 latch.
+    LastOfEach,
+    /// All: static transforms, whose publishers the recording may not tell apart.
+    All,
+}
+
+/// What subscribers are told of a topic.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Advertised {
+    pub(crate) name: String,
+    pub(crate) type_name: String,
+    pub(crate) md5: String,
+    /// The text of the definition with all that it refers to.
+    pub(crate) definition: Bytes,
+    pub(crate) latching: Latching,
+}
+
+/// The counts of one topic.
+#[derive(Debug, Default)]
+pub(crate) struct PublicationCounts {
+    /// Messages that were sent, to however many subscribers.
+    pub(crate) sent: Count,
+    pub(crate) bytes: Count,
+    /// Messages that waited for the whole stall timeout.
+    pub(crate) stalled: AtomicU64,
+    /// Messages that subscribers have lost, those included; each counts for each subscriber.
+    pub(crate) lost: AtomicU64,
+}
+
+/// One topic.
+#[derive(Debug)]
+pub(crate) struct Publication {
+    pub(crate) advertised: Advertised,
+    /// The recorded topics that are published here.
+    pub(crate) ids: Vec<TopicId>,
+    pub(crate) rules: QueueRules,
+    pub(crate) counts: PublicationCounts,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    latched: BTreeMap<(PublisherId, Option<Key>), Bytes>,
+    /// Shared with the thread that sends, which must not hold the lock while it waits.
+    connections: Arc<Vec<Arc<Connection>>>,
+    is_ending: bool,
+}
+
+impl Publication {
+    pub(crate) fn new(advertised: Advertised, ids: Vec<TopicId>, rules: QueueRules) -> Self {
+        Self {
+            advertised,
+            ids,
+            rules,
+            counts: PublicationCounts::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connections that there are now.
+    pub(crate) fn connections(&self) -> Arc<Vec<Arc<Connection>>> {
+        Arc::clone(&self.lock().connections)
+    }
+
+    /// Sends a message to all subscribers. Waits as the rules say, and calls `meanwhile` about ten times a second.
+    pub(crate) fn send(
+        &self,
+        (publisher, key): (PublisherId, Key),
+        payload: &Bytes,
+        meanwhile: &mut dyn FnMut(),
+    ) {
+        let mut state = self.lock();
+        let at = match self.advertised.latching {
+            Latching::No => None,
+            Latching::LastOfEach => Some((publisher, None)),
+            Latching::All => Some((publisher, Some(key))),
+        };
+        if let Some(at) = at {
+            // A copy, because it is kept for long.
+            let kept = Bytes::copy_from_slice(payload);
+            state.latched.insert(at, kept);
+            if state.latched.len() > MOST_LATCHED {
+                state.latched.pop_first();
+            }
+        }
+        let connections = Arc::clone(&state.connections);
+        drop(state);
+        self.send_to(&connections, payload, meanwhile);
+    }
+
+    /// Sends a message that is never latched: a time.
+    pub(crate) fn send_volatile(&self, payload: &Bytes) {
+        self.send_to(&self.connections(), payload, &mut || ());
+    }
+
+    fn send_to(
+        &self,
+        connections: &[Arc<Connection>],
+        payload: &Bytes,
+        meanwhile: &mut dyn FnMut(),
+    ) {
+        self.counts.sent.add(1);
+        self.counts.bytes.add(payload.len() as u64);
+        if connections.is_empty() {
+            return;
+        }
+        let copy;
+        let message = if payload.len() < COPIED {
+            copy = Bytes::copy_from_slice(payload);
+            &copy
+        } else {
+            payload
+        };
+        for connection in connections {
+            let (stalled, lost) = match connection.send(message, meanwhile) {
+                Queued::Taken | Queued::Closed => continue,
+                Queued::Lost(count) => (0, count),
+                Queued::Stalled => (1, 1),
+            };
+            self.counts.stalled.fetch_add(stalled, Ordering::Relaxed);
+            self.counts.lost.fetch_add(lost, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds a subscriber, which gets the latched messages first.
+    pub(crate) fn connect(&self, connection: &Arc<Connection>) {
+        let mut state = self.lock();
+        for message in state.latched.values() {
+            connection.begin_with(message.clone());
+        }
+        if state.is_ending {
+            connection.end();
+        }
+        Arc::make_mut(&mut state.connections).push(Arc::clone(connection));
+    }
+
+    /// Removes a subscriber.
+    pub(crate) fn disconnect(&self, connection: &Arc<Connection>) {
+        let mut state = self.lock();
+        let connections = Arc::make_mut(&mut state.connections);
+        connections.retain(|other| !Arc::ptr_eq(other, connection));
+    }
+
+    /// Closes the connections when everything has been written.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.is_ending = true;
+        for connection in state.connections.iter() {
+            connection.end();
+        }
+    }
+
+    /// Closes the connections at once.
+    pub(crate) fn close(&self) {
+        for connection in self.connections().iter() {
+            connection.close();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! [`MasterClient`]: the calls that this node makes of its master.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dxr::Value;
+
+use crate::ros1::rpc::client::call;
+use crate::ros1::rpc::error::RpcError;
+use crate::ros1::rpc::uri::RpcUri;
+use crate::ros1::system::Waits;
+
+/// How long a call may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A master, as this node calls it.
+#[derive(Clone, Debug)]
+pub(crate) struct MasterClient {
+    pub(crate) uri: RpcUri,
+    /// The name of this node.
+    pub(crate) node: String,
+    pub(crate) waits: Waits,
+}
+
+/// The nodes of each topic, by name.
+pub(crate) type NodesByTopic = BTreeMap<String, Vec<String>>;
+
+/// What is registered with a master.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SystemState {
+    pub(crate) publishers: NodesByTopic,
+    pub(crate) subscribers: NodesByTopic,
+    /// The nodes of each service, by name.
+    pub(crate) services: NodesByTopic,
+}
+
+impl SystemState {
+    /// Whether a node publishes a topic.
+    pub(crate) fn publishes(&self, node: &str, topic: &str) -> bool {
+        has(&self.publishers, topic, node)
+    }
+
+    /// Whether a node offers a service.
+    pub(crate) fn offers(&self, node: &str, service: &str) -> bool {
+        has(&self.services, service, node)
+    }
+}
+
+fn has(all: &NodesByTopic, name: &str, node: &str) -> bool {
+    let nodes = all.get(name);
+    nodes.is_some_and(|nodes| nodes.iter().any(|other| other == node))
+}
+
+impl MasterClient {
+    fn call(&self, method: &str, params: &[&str]) -> Result<Value, RpcError> {
+        let params = params.iter().map(|text| Value::String((*text).to_owned()));
+        self.call_with(method, params.collect())
+    }
+
+    fn call_with(&self, method: &str, params: Vec<Value>) -> Result<Value, RpcError> {
+        call(&self.uri, (&self.waits, PATIENCE), method, params)
+    }
+
+    /// Whether a master answers.
+    pub(crate) fn ping(&self) -> Result<(), RpcError> {
+        self.call("getPid", &[self.node.as_str()]).map(drop)
+    }
+
+    /// Registers this node, at this address, as a publisher of a topic.
+    pub(crate) fn register(&self, topic: &str, kind: &str, at: &RpcUri) -> Result<(), RpcError> {
+        let at = at.to_string();
+        let params = [self.node.as_str(), topic, kind, at.as_str()];
+        self.call("registerPublisher", &params).map(drop)
+    }
+
+    /// Ends the registration for a topic.
+    pub(crate) fn unregister(&self, topic: &str, at: &RpcUri) -> Result<(), RpcError> {
+        let at = at.to_string();
+        let params = [self.node.as_str(), topic, at.as_str()];
+        self.call("unregisterPublisher", &params).map(drop)
+    }
+
+    /// Registers a service of this node, which clients call at `data`.
+    pub(crate) fn register_service(
+        &self,
+        name: &str,
+        (data, at): (&str, &RpcUri),
+    ) -> Result<(), RpcError> {
+        let at = at.to_string();
+        let params = [self.node.as_str(), name, data, at.as_str()];
+        self.call("registerService", &params).map(drop)
+    }
+
+    /// Ends the registration of a service.
+    pub(crate) fn unregister_service(&self, name: &str, data: &str) -> Result<(), RpcError> {
+        let params = [self.node.as_str(), name, data];
+        self.call("unregisterService", &params).map(drop)
+    }
+
+    /// What is registered.
+    pub(crate) fn system_state(&self) -> Result<SystemState, RpcError> {
+        let value = self.call("getSystemState", &[self.node.as_str()])?;
+        system_state(&value).ok_or_else(|| RpcError::Invalid("the system state".to_owned()))
+    }
+
+    /// A parameter; `None` if it is not set.
+    pub(crate) fn param(&self, name: &str) -> Result<Option<Value>, RpcError> {
+        match self.call("getParam", &[self.node.as_str(), name]) {
+            Ok(value) => Ok(Some(value)),
+            Err(RpcError::Refused { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sets a parameter; `None` deletes it.
+    pub(crate) fn set_param(&self, name: &str, value: Option<Value>) -> Result<(), RpcError> {
+        let Some(value) = value else {
+            return self
+                .call("deleteParam", &[self.node.as_str(), name])
+                .map(drop);
+        };
+        let text = |text: &str| Value::String(text.to_owned());
+        let params = vec![text(&self.node), text(name), value];
+        self.call_with("setParam", params).map(drop)
+    }
+}
+
+fn system_state(value: &Value) -> Option<SystemState> {
+    let Value::Array(parts) = value else {
+        return None;
+    };
+    Some(SystemState {
+        publishers: nodes_by_topic(parts.first()?)?,
+        subscribers: nodes_by_topic(parts.get(1)?)?,
+        services: nodes_by_topic(parts.get(2)?)?,
+    })
+}
+
+fn nodes_by_topic(value: &Value) -> Option<NodesByTopic> {
+    let Value::Array(rows) = value else {
+        return None;
+    };
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        _ => None,
+    };
+    let row = |row: &Value| match row {
+        Value::Array(parts) => match parts.as_slice() {
+            [topic, Value::Array(nodes)] => {
+                let nodes: Option<Vec<String>> = nodes.iter().map(text).collect();
+                Some((text(topic)?, nodes?))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    rows.iter().map(row).collect()
+}

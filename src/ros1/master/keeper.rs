@@ -1,0 +1,208 @@
+//! [`Keeper`]: keeps the topics of this node registered with the master, also after the master was started again, and
+//! knows who else is registered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::client::{MasterClient, SystemState};
+use super::sim_time::SimTime;
+use crate::ros1::data::publications::Publications;
+use crate::ros1::event::{Events, Ros1Event};
+use crate::ros1::rpc::error::RpcError;
+use crate::ros1::rpc::uri::RpcUri;
+use crate::ros1::services::playback::Services;
+use crate::ros1::system::Waits;
+
+/// How often the master is asked what is registered.
+const EVERY: Duration = Duration::from_secs(1);
+/// The topic of the clock.
+pub(crate) const CLOCK: &str = "/clock";
+
+/// What is registered with the master, and what is to be.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub(crate) client: MasterClient,
+    /// The address of this node.
+    pub(crate) here: RpcUri,
+    /// The address of this node for messages and for calls of services.
+    pub(crate) data: String,
+    pub(crate) publications: Arc<Publications>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) events: Events,
+    /// Whether the master has asked this node to end: then another node has its name, and nothing is registered any
+    /// more.
+    pub(crate) is_replaced: Arc<AtomicBool>,
+    pub(crate) sim_time: SimTime,
+    /// Locked during calls.
+    pub(crate) registrations: Mutex<Registrations>,
+    /// Not locked during calls.
+    pub(crate) known: Mutex<Known>,
+}
+
+/// What is registered.
+#[derive(Debug, Default)]
+pub(crate) struct Registrations {
+    /// With their types.
+    topics: BTreeMap<String, String>,
+    services: BTreeSet<String>,
+    /// Nothing is registered any more.
+    is_ending: bool,
+}
+
+/// What is known of the master.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    system: SystemState,
+    is_away: bool,
+    foreign_clock: Option<String>,
+}
+
+impl Keeper {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn registrations(&self) -> MutexGuard<'_, Registrations> {
+        let locked = self.registrations.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The nodes that are registered as subscribers of a topic.
+    pub(crate) fn subscribers(&self, topic: &str) -> Vec<String> {
+        let known = self.lock();
+        known
+            .system
+            .subscribers
+            .get(topic)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Another node that publishes the clock.
+    pub(crate) fn foreign_clock(&self) -> Option<String> {
+        let known = self.lock();
+        let nodes = known.system.publishers.get(CLOCK)?;
+        nodes
+            .iter()
+            .find(|node| **node != self.client.node)
+            .cloned()
+    }
+
+    /// Whether the master answers.
+    pub(crate) fn is_there(&self) -> bool {
+        !self.lock().is_away
+    }
+
+    /// Registers topics and services that are new, and ends the registrations of topics that are gone.
+    pub(crate) fn register(&self) -> Result<(), RpcError> {
+        let mut registered = self.registrations();
+        if registered.is_ending || self.is_replaced.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let wanted: BTreeMap<String, String> = self
+            .publications
+            .all()
+            .into_iter()
+            .map(|it| (it.advertised.name.clone(), it.advertised.type_name.clone()))
+            .collect();
+        for (topic, kind) in &wanted {
+            if registered.topics.get(topic) != Some(kind) {
+                self.client.register(topic, kind, &self.here)?;
+                registered.topics.insert(topic.clone(), kind.clone());
+            }
+        }
+        let gone = registered
+            .topics
+            .keys()
+            .filter(|it| !wanted.contains_key(*it));
+        let gone: Vec<String> = gone.cloned().collect();
+        for topic in gone {
+            self.client.unregister(&topic, &self.here)?;
+            registered.topics.remove(&topic);
+        }
+        for service in self.services.names() {
+            if !registered.services.contains(&service) {
+                let at = (self.data.as_str(), &self.here);
+                self.client.register_service(&service, at)?;
+                registered.services.insert(service);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all registrations.
+    pub(crate) fn end(&self) {
+        let mut registered = self.registrations();
+        registered.is_ending = true;
+        for service in std::mem::take(&mut registered.services) {
+            if let Err(error) = self.client.unregister_service(&service, &self.data) {
+                tracing::debug!("ROS 1 master: {error}");
+                return;
+            }
+        }
+        for topic in std::mem::take(&mut registered.topics).keys() {
+            if let Err(error) = self.client.unregister(topic, &self.here) {
+                tracing::debug!("ROS 1 master: {error}");
+                return;
+            }
+        }
+    }
+
+    /// Asks the master what is registered, and registers what is missing there.
+    pub(crate) fn look(&self) -> Result<(), RpcError> {
+        let system = self.client.system_state()?;
+        let node = &self.client.node;
+        let mut registered = self.registrations();
+        registered
+            .topics
+            .retain(|topic, _| system.publishes(node, topic));
+        registered
+            .services
+            .retain(|service| system.offers(node, service));
+        drop(registered);
+        self.lock().system = system;
+        self.register()
+    }
+
+    /// Asks the master regularly, until the node ends.
+    pub(crate) fn start(self: &Arc<Self>, waits: &Waits) -> std::io::Result<()> {
+        let (keeper, waits) = (Arc::clone(self), waits.clone());
+        let thread = thread::Builder::new().name("ros1-keeper".to_owned());
+        let run = move || {
+            while !waits.pause(EVERY) {
+                keeper.look_and_tell();
+            }
+        };
+        thread.spawn(run).map(drop)
+    }
+
+    fn look_and_tell(&self) {
+        let looked = self.look();
+        let looked = looked.and_then(|()| self.sim_time.keep(&self.client));
+        if matches!(looked, Err(RpcError::Over)) {
+            return;
+        }
+        let is_away = looked.is_err();
+        if let Err(error) = looked {
+            tracing::debug!("ROS 1 master: {error}");
+        }
+        let serves_clock = self.publications.get(CLOCK).is_some();
+        let foreign_clock = self.foreign_clock();
+        let mut known = self.lock();
+        let has_changed = std::mem::replace(&mut known.is_away, is_away) != is_away;
+        let foreign_clock = foreign_clock.filter(|_| serves_clock);
+        let is_new = foreign_clock.is_some() && foreign_clock != known.foreign_clock;
+        known.foreign_clock.clone_from(&foreign_clock);
+        drop(known);
+        if has_changed {
+            let is_there = !is_away;
+            self.events.send(Ros1Event::Master { is_there });
+        }
+        if let (true, Some(node)) = (is_new, foreign_clock) {
+            self.events.send(Ros1Event::ForeignClock { node });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! [`Notices`]: makes the calls of a master, on threads of their own: a node that does not answer holds up only few
+//! others. The calls of one node are made in order.
+
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::registry::Notice;
+use crate::ros1::rpc::client::call;
+use crate::ros1::rpc::uri::RpcUri;
+use crate::ros1::system::Waits;
+
+/// How many threads there are at most.
+const THREADS: usize = 16;
+/// How many calls may wait for a thread. Further ones are not made.
+const WAITING: usize = 1024;
+/// How long a call may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The threads, started when they are needed.
+#[derive(Debug)]
+pub(super) struct Notices {
+    threads: Mutex<[Option<Sender<Notice>>; THREADS]>,
+    waits: Waits,
+}
+
+impl Notices {
+    pub(super) fn new(waits: Waits) -> Self {
+        Self {
+            threads: Mutex::default(),
+            waits,
+        }
+    }
+
+    /// Makes these calls, soon.
+    pub(super) fn send(&self, notices: Vec<Notice>) {
+        for notice in notices {
+            let hasher = BuildHasherDefault::<DefaultHasher>::default();
+            let at = hasher.hash_one(&notice.uri) % THREADS as u64;
+            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            let slot = &mut threads[usize::try_from(at).unwrap_or(0)];
+            if slot.is_none() {
+                *slot = self.start();
+            }
+            let sent = slot.as_ref().map(|thread| thread.try_send(notice));
+            if !matches!(sent, Some(Ok(()))) {
+                tracing::debug!("ROS 1 master: a call is not made: too many wait");
+            }
+        }
+    }
+
+    fn start(&self) -> Option<Sender<Notice>> {
+        let (send, calls) = bounded(WAITING);
+        let waits = self.waits.clone();
+        let thread = thread::Builder::new().name("ros1-notices".to_owned());
+        thread.spawn(move || make_all(&calls, &waits)).ok()?;
+        Some(send)
+    }
+}
+
+/// Makes calls until there are no more, or the node ends.
+fn make_all(calls: &Receiver<Notice>, waits: &Waits) {
+    for Notice {
+        uri,
+        method,
+        params,
+    } in calls
+    {
+        if waits.is_over() {
+            return;
+        }
+        let called = uri
+            .parse::<RpcUri>()
+            .and_then(|uri| call(&uri, (waits, PATIENCE), method, params));
+        if let Err(error) = called {
+            tracing::debug!("ROS 1 master: {method}: {error}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! [`Ros1Node`]: this program as a node of ROS 1, from joining to leaving.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::data::listener::Listener;
+use super::data::publication::Publication;
+use super::data::publications::Publications;
+use super::error::Ros1Error;
+use super::event::{Events, Ros1Event};
+use super::master::client::MasterClient;
+use super::master::embedded::EmbeddedMaster;
+use super::master::keeper::{Keeper, Known, Registrations};
+use super::master::sim_time::SimTime;
+use super::options::{Ros1Options, Ros1Played, Ros1Skipped};
+use super::publish::advertiser::{Advertiser, rules_of};
+use super::publish::monitor::Ros1Monitor;
+use super::publish::output::Ros1Output;
+use super::publish::plan::plan;
+use super::rpc::error::RpcError;
+use super::rpc::server::serve;
+use super::rpc::uri::RpcUri;
+use super::services::playback::Services;
+use super::slave::Slave;
+use super::system::{Ender, Waits, steady, waits};
+use crate::player::Transport;
+
+/// How long the end waits until everything has been written.
+const LAST_MESSAGES: Duration = Duration::from_millis(500);
+/// How often it is checked whether everything has been written, and whether subscribers have connected.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// A node of ROS 1 that publishes. When it is dropped, its registrations have ended and its connections are closed.
+#[derive(Debug)]
+pub struct Ros1Node {
+    advertiser: Advertiser,
+    /// Whether this node serves the master.
+    is_master: bool,
+    waits: Waits,
+    /// Dropped last: it ends all threads.
+    _ender: Ender,
+}
+
+impl Ros1Node {
+    /// Joins the network of a master. If none answers and the address is one of this machine, this node serves it.
+    pub fn start(
+        options: &Ros1Options,
+        receiver: impl Fn(Ros1Event) + Send + Sync + 'static,
+    ) -> Result<Self, Ros1Error> {
+        let events = Events::new(receiver);
+        let (ender, waits) = waits()?;
+        let client = MasterClient {
+            uri: options.master.clone(),
+            node: options.node_name.clone(),
+            waits: waits.clone(),
+        };
+        let is_master = join(&client)?;
+        let host = match &options.host {
+            Some(host) => host.clone(),
+            None => local_host(&options.master)?,
+        };
+        let bound_to = bind_address(&host);
+        let calls = TcpListener::bind((bound_to, 0))?;
+        let data = TcpListener::bind((bound_to, 0))?;
+        let here = RpcUri::of(&host, calls.local_addr()?.port());
+        let data_at = RpcUri::of(&host, data.local_addr()?.port());
+        let publications = Arc::new(Publications::default());
+        let services = Arc::new(Services::new(&options.node_name));
+        let is_replaced = Arc::new(AtomicBool::new(false));
+        let slave = Slave {
+            node_name: options.node_name.clone(),
+            master: options.master.clone(),
+            publications: Arc::clone(&publications),
+            data_host: host,
+            data_port: data.local_addr()?.port(),
+            events: events.clone(),
+            is_replaced: Arc::clone(&is_replaced),
+        };
+        serve("ros1-calls", calls, &waits, Arc::new(slave))?;
+        let listener = Listener {
+            publications: Arc::clone(&publications),
+            services: Arc::clone(&services),
+            node_name: options.node_name.clone(),
+            waits: waits.clone(),
+            events: events.clone(),
+        };
+        listener.run(data)?;
+        let keeper = Arc::new(Keeper {
+            client,
+            here,
+            data: format!("rosrpc://{}", data_at.authority()),
+            publications: Arc::clone(&publications),
+            services,
+            events: events.clone(),
+            is_replaced,
+            sim_time: SimTime::default(),
+            registrations: Mutex::new(Registrations::default()),
+            known: Mutex::new(Known::default()),
+        });
+        keeper.look()?;
+        keeper.start(&waits)?;
+        let node = Self {
+            advertiser: Advertiser {
+                publications,
+                keeper,
+                events,
+                rules: rules_of(options),
+            },
+            is_master,
+            waits,
+            _ender: ender,
+        };
+        if options.use_sim_time {
+            let keeper = &node.advertiser.keeper;
+            keeper.sim_time.set(&keeper.client)?;
+        }
+        Ok(node)
+    }
+
+    /// Publishes these topics, and the clock if `serves_clock`. Returns the output, a view of its counts, and the
+    /// topics that cannot be published.
+    pub fn advertise(
+        &self,
+        played: &[Ros1Played],
+        serves_clock: bool,
+    ) -> Result<(Ros1Output, Ros1Monitor, Vec<Ros1Skipped>), Ros1Error> {
+        let (planned, skipped) = plan(played, serves_clock);
+        let last = planned.iter().flat_map(|topic| &topic.ids).max();
+        let mut routes = vec![None; last.map_or(0, |id| id.index() + 1)];
+        let mut topics = Vec::new();
+        for topic in planned {
+            let publication = self.advertiser.add(topic.advertised, topic.ids.clone());
+            for id in topic.ids {
+                routes[id.index()] = Some(Arc::clone(&publication));
+            }
+            topics.push(publication);
+        }
+        let clock = serves_clock.then(|| self.advertiser.add_clock());
+        let keeper = &self.advertiser.keeper;
+        keeper.register()?;
+        keeper.look()?;
+        if serves_clock && !SimTime::is_true(&keeper.client)? {
+            self.advertiser.events.send(Ros1Event::SimTimeOff);
+        }
+        let output = Ros1Output {
+            routes,
+            clock,
+            last_time: Bytes::new(),
+            advertiser: self.advertiser.clone(),
+            events: self.advertiser.events.clone(),
+            has_complained: false,
+        };
+        let monitor = Ros1Monitor {
+            topics: topics.into(),
+            keeper: Arc::clone(keeper),
+        };
+        Ok((output, monitor, skipped))
+    }
+
+    /// Offers services that drive this player, until the node ends: `pause`, `resume`, `toggle_paused`, `play_next` and
+    /// `stop` (`std_srvs/Trigger`), and `pause_playback` (`std_srvs/SetBool`), all below the name of the node.
+    pub fn serve_player(&self, player: &Transport) -> Result<(), Ros1Error> {
+        let keeper = &self.advertiser.keeper;
+        keeper.services.begin(player);
+        Ok(keeper.register()?)
+    }
+
+    /// The role of this node, for people.
+    pub fn describe(&self) -> String {
+        let uri = &self.advertiser.keeper.client.uri;
+        if self.is_master {
+            format!("master of ROS 1 at {uri}")
+        } else {
+            format!("node of the ROS 1 master at {uri}")
+        }
+    }
+
+    /// Whether this node serves the master, because no other did.
+    pub const fn is_master(&self) -> bool {
+        self.is_master
+    }
+
+    /// Whether the master answers.
+    pub fn has_master(&self) -> bool {
+        self.advertiser.keeper.is_there()
+    }
+
+    /// Another node that publishes `/clock`, as of about a second ago.
+    pub fn foreign_clock(&self) -> Option<String> {
+        self.advertiser.keeper.foreign_clock()
+    }
+
+    /// Waits until subscribers that are registered have connected, for `longest` at most: they get the first message.
+    pub fn wait_for_connections(&self, monitor: &Ros1Monitor, longest: Duration) {
+        let until = steady() + longest;
+        while !monitor.are_all_connected() && steady() < until {
+            if self.waits.pause(LOOK_EVERY) {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the system has taken all messages, except those for stuck subscribers. Gives up if it takes nothing
+    /// for the stall timeout. Returns how many bytes are left, also if `is_called_off`.
+    pub fn drain(&self, mut is_called_off: impl FnMut() -> bool) -> u64 {
+        let mut moved = (self.taken_bytes(), steady());
+        while self.is_busy() && !is_called_off() {
+            let (taken, now) = (self.taken_bytes(), steady());
+            if moved.0 != taken {
+                moved = (taken, now);
+            }
+            let unmoved_for = now.saturating_duration_since(moved.1);
+            if unmoved_for >= self.advertiser.rules.stall_timeout || self.waits.pause(LOOK_EVERY) {
+                break;
+            }
+        }
+        let waiting = |publication: &Arc<Publication>| {
+            let connections = publication.connections();
+            connections
+                .iter()
+                .map(|it| it.waiting_bytes() as u64)
+                .sum::<u64>()
+        };
+        self.advertiser.publications.all().iter().map(waiting).sum()
+    }
+
+    /// The nodes for which messages wait that the system has not taken, sorted.
+    pub fn late_nodes(&self) -> Vec<String> {
+        let mut nodes = BTreeSet::new();
+        for publication in self.advertiser.publications.all() {
+            for connection in publication.connections().iter() {
+                if connection.waiting_messages() > 0 {
+                    nodes.insert(connection.node().to_owned());
+                }
+            }
+        }
+        nodes.into_iter().collect()
+    }
+
+    /// How many bytes the system has taken for the connections that there are now.
+    fn taken_bytes(&self) -> u64 {
+        let all = self.advertiser.publications.all();
+        let connections = all.iter().map(|publication| publication.connections());
+        let taken = connections.map(|all| all.iter().map(|it| it.taken_bytes()).sum::<u64>());
+        taken.sum()
+    }
+
+    fn is_busy(&self) -> bool {
+        let all = self.advertiser.publications.all();
+        all.iter()
+            .any(|publication| publication.connections().iter().any(|it| it.is_busy()))
+    }
+}
+
+impl Drop for Ros1Node {
+    fn drop(&mut self) {
+        let keeper = &self.advertiser.keeper;
+        // First, so that subscribers do not connect again.
+        keeper.end();
+        if let Err(error) = keeper.sim_time.restore(&keeper.client) {
+            let warning = format!("/use_sim_time stays true: {error}");
+            self.advertiser.events.send(Ros1Event::Warning(warning));
+        }
+        let all = self.advertiser.publications.all();
+        for publication in &all {
+            publication.end();
+        }
+        let until = steady() + LAST_MESSAGES;
+        self.drain(|| steady() >= until);
+        while keeper.services.is_busy() && steady() < until && !self.waits.pause(LOOK_EVERY) {}
+        for publication in &all {
+            publication.close();
+        }
+    }
+}
+
+/// Finds the master, or serves one; returns whether this node serves it.
+fn join(client: &MasterClient) -> Result<bool, Ros1Error> {
+    let uri = client.uri.to_string();
+    let reason = match client.ping() {
+        Ok(()) => return Ok(false),
+        Err(reason) => reason,
+    };
+    match &reason {
+        RpcError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+        RpcError::Io(_) | RpcError::TimedOut => return Err(Ros1Error::NoMaster { uri, reason }),
+        _ => return Err(Ros1Error::OtherProgram { uri, reason }),
+    }
+    match master_listener(&client.uri) {
+        Ok(listener) => {
+            EmbeddedMaster::serve(&client.uri, listener, &client.waits)?;
+            Ok(true)
+        }
+        // Another one has begun meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && client.ping().is_ok() => {
+            Ok(false)
+        }
+        Err(_) => Err(Ros1Error::NoMaster { uri, reason }),
+    }
+}
+
+/// A listener at the address of a master, if it is one of this machine.
+fn master_listener(uri: &RpcUri) -> io::Result<TcpListener> {
+    let addresses = uri.addresses()?;
+    let address = addresses.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    // The system refuses addresses of other machines.
+    drop(TcpListener::bind((address.ip(), 0))?);
+    let ip = if address.ip().is_loopback() {
+        address.ip()
+    } else {
+        bind_address(uri.host())
+    };
+    TcpListener::bind((ip, address.port()))
+}
+
+/// The address from which a master is reached: other nodes reach this one there.
+fn local_host(master: &RpcUri) -> Result<String, Ros1Error> {
+    let addresses = master.addresses()?;
+    let stream = TcpStream::connect(&addresses[..])?;
+    Ok(stream.local_addr()?.ip().to_string())
+}
+
+/// Where to listen to be reached at a host. A name may stand for other addresses elsewhere.
+fn bind_address(host: &str) -> IpAddr {
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    match host.parse() {
+        Ok(address) => address,
+        Err(_) if host == "localhost" => loopback,
+        Err(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
+}

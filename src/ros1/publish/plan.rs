@@ -1,0 +1,179 @@
+//! [`plan`]: which recorded topics are published, and as what.
+
+use std::collections::BTreeMap;
+
+use crate::bag::{Schema, Topic, TopicId};
+use crate::ros::is_tf_static;
+use crate::ros1::data::md5::md5_of;
+use crate::ros1::data::publication::{Advertised, Latching};
+use crate::ros1::master::keeper::CLOCK;
+use crate::ros1::options::{Ros1Played, Ros1SkipReason, Ros1Skipped};
+
+/// A topic to be published, and the recorded topics whose messages it gets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::ros1) struct PlannedTopic {
+    pub(in crate::ros1) advertised: Advertised,
+    pub(in crate::ros1) ids: Vec<TopicId>,
+}
+
+/// The topics to be published, in the order of the recorded ones, and those that are not.
+pub(in crate::ros1) fn plan(
+    played: &[Ros1Played],
+    serves_clock: bool,
+) -> (Vec<PlannedTopic>, Vec<Ros1Skipped>) {
+    let mut planned: Vec<PlannedTopic> = Vec::new();
+    let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+    let mut skipped = Vec::new();
+    for one in played {
+        let mut skip = |reason| {
+            skipped.push(Ros1Skipped {
+                id: one.id,
+                name: one.name.clone(),
+                reason,
+            });
+        };
+        let advertised = match advertised(one, serves_clock) {
+            Ok(advertised) => advertised,
+            Err(reason) => {
+                skip(reason);
+                continue;
+            }
+        };
+        let at = by_name.get(&advertised.name).copied();
+        let Some(before) = at.and_then(|at| planned.get_mut(at)) else {
+            by_name.insert(advertised.name.clone(), planned.len());
+            planned.push(PlannedTopic {
+                advertised,
+                ids: vec![one.id],
+            });
+            continue;
+        };
+        if before.advertised.md5 == advertised.md5
+            && before.advertised.type_name == advertised.type_name
+        {
+            before.ids.push(one.id);
+            if before.advertised.latching == Latching::No {
+                before.advertised.latching = advertised.latching;
+            }
+        } else {
+            skip(Ros1SkipReason::OtherType(
+                before.advertised.type_name.clone(),
+            ));
+        }
+    }
+    (planned, skipped)
+}
+
+/// The topics that nodes of ROS 1 cannot get, if all are played under their names, without a clock.
+pub fn not_carried(topics: &[Topic]) -> Vec<Ros1Skipped> {
+    let played = (0..).map(TopicId).zip(topics);
+    let played = played.map(|(id, topic)| Ros1Played {
+        id,
+        name: topic.name.clone(),
+        topic: topic.clone(),
+    });
+    plan(&played.collect::<Vec<_>>(), false).1
+}
+
+fn advertised(played: &Ros1Played, serves_clock: bool) -> Result<Advertised, Ros1SkipReason> {
+    let topic = &played.topic;
+    if topic.encoding != "ros1" {
+        return Err(Ros1SkipReason::Encoding(topic.encoding.clone()));
+    }
+    let name = format!("/{}", played.name.trim_start_matches('/'));
+    if serves_clock && name == CLOCK {
+        return Err(Ros1SkipReason::OwnClock);
+    }
+    let no_sum = |why: String| Ros1SkipReason::NoSum(why);
+    let is_definition = |schema: &&Schema| schema.encoding == "ros1msg";
+    let schema = topic.schema.as_ref().filter(is_definition);
+    let schema = schema.ok_or_else(|| no_sum("its definition is not recorded".to_owned()))?;
+    // What the publisher itself has sent is right whatever the text is.
+    let md5 = match &topic.ros1_md5 {
+        Some(recorded) => recorded.clone(),
+        None => md5_of(&schema.name, &schema.data).map_err(|error| no_sum(error.to_string()))?,
+    };
+    let latching = if !topic.is_latched {
+        Latching::No
+    } else if is_tf_static(&topic.name) {
+        Latching::All
+    } else {
+        Latching::LastOfEach
+    };
+    Ok(Advertised {
+        name,
+        type_name: schema.name.replacen("/msg/", "/", 1),
+        md5,
+        definition: schema.data.clone(),
+        latching,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played(id: u32, name: &str, kind: &str, text: &'static str) -> Ros1Played {
+        Ros1Played {
+            id: TopicId(id),
+            name: name.to_owned(),
+            topic: Topic {
+                name: name.to_owned(),
+                schema: Some(Schema {
+                    name: kind.to_owned(),
+                    encoding: "ros1msg".to_owned(),
+                    data: text.into(),
+                }),
+                encoding: "ros1".to_owned(),
+                offered_qos: Vec::new(),
+                type_hash: None,
+                ros1_md5: None,
+                is_latched: false,
+                message_count: None,
+            },
+        }
+    }
+
+    #[test]
+    fn topics_of_one_name_and_type_are_one_and_others_are_left_out() {
+        let text = ("std_msgs/String", "string data\n");
+        let mut latched = played(1, "chatter", text.0, text.1);
+        latched.topic.is_latched = true;
+        let mut cdr = played(4, "/cdr", text.0, text.1);
+        cdr.topic.encoding = "cdr".to_owned();
+        let mut nameless = played(5, "/x", text.0, text.1);
+        nameless.topic.schema = None;
+        let mut known = played(6, "/known", "q/Own", "Missing x\n");
+        known.topic.ros1_md5 = Some("0123456789abcdef0123456789abcdef".to_owned());
+        let all = [
+            played(0, "/chatter", text.0, text.1),
+            latched,
+            played(2, "/chatter", "std_msgs/Int8", "int8 data\n"),
+            played(3, "/clock", "rosgraph_msgs/Clock", "time clock\n"),
+            cdr,
+            nameless,
+            known,
+        ];
+        let (planned, skipped) = plan(&all, true);
+        let [one, known] = planned.as_slice() else {
+            panic!("{planned:?}");
+        };
+        assert_eq!(known.advertised.md5, "0123456789abcdef0123456789abcdef");
+        assert_eq!(one.ids, [TopicId(0), TopicId(1)]);
+        assert_eq!(one.advertised.name, "/chatter");
+        assert_eq!(one.advertised.latching, Latching::LastOfEach);
+        assert_eq!(one.advertised.md5, "992ce8a1687cec8c8bd883ec73ca41d1");
+        let reasons: Vec<_> = skipped.iter().map(|one| (one.id.0, &one.reason)).collect();
+        let no_definition = "its definition is not recorded".to_owned();
+        assert_eq!(
+            reasons,
+            [
+                (2, &Ros1SkipReason::OtherType("std_msgs/String".to_owned())),
+                (3, &Ros1SkipReason::OwnClock),
+                (4, &Ros1SkipReason::Encoding("cdr".to_owned())),
+                (5, &Ros1SkipReason::NoSum(no_definition)),
+            ]
+        );
+        assert_eq!(plan(&all, false).0.len(), 3);
+    }
+}

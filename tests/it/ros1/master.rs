@@ -1,0 +1,197 @@
+//! The master that the player serves, and how it joins another one.
+
+use std::collections::BTreeMap;
+
+use bagplay::ros1::{Ros1Error, Ros1Event, Ros1Node, Ros1Options};
+
+use super::peer::{Slave, Subscriber, Val, ask, call, post, text, texts, try_call};
+use super::{Joined, free_master, strings};
+use crate::support::patience::until;
+
+#[test]
+fn a_subscriber_that_waits_is_told_of_the_player() {
+    let player = Joined::player();
+    assert!(player.node.is_master());
+    let slave = Slave::new();
+    let params = [
+        text("/waits"),
+        text("/chatter"),
+        text("*"),
+        text(&slave.uri),
+    ];
+    assert_eq!(
+        call(&player.master, "registerSubscriber", &params),
+        Val::List(vec![])
+    );
+    let _output = player.advertise(&[strings(0, "/chatter")]);
+    let node = call(&player.master, "lookupNode", &[text("/x"), text("/player")]);
+    let (method, params) = slave.call();
+    assert_eq!(method, "publisherUpdate");
+    assert_eq!(params[1..], [text("/chatter"), texts(&[node.str()])]);
+    let state = call(&player.master, "getSystemState", &[text("/x")]);
+    let row = |nodes: &[&str]| Val::List(vec![Val::List(vec![text("/chatter"), texts(nodes)])]);
+    assert_eq!(state.list()[..2], [row(&["/player"]), row(&["/waits"])]);
+}
+
+#[test]
+fn parameters_are_kept_and_watched() {
+    let player = Joined::player();
+    let ask = |method: &str, params: &[Val]| {
+        let params: Vec<Val> = [text("/n/node")].iter().chain(params).cloned().collect();
+        try_call(&player.master, method, &params).unwrap()
+    };
+    assert_eq!(ask("getParam", &[text("/a/b")]).0, -1);
+    let slave = Slave::new();
+    let watched = ask("subscribeParam", &[text(&slave.uri), text("/a")]);
+    assert_eq!(watched, (1, Val::Struct(BTreeMap::new())));
+    assert_eq!(ask("setParam", &[text("/a/b"), Val::Int(3)]).0, 1);
+    let (method, params) = slave.call();
+    assert_eq!(method, "paramUpdate");
+    assert_eq!(params[1..], [text("/a/b/"), Val::Int(3)]);
+    let inner = BTreeMap::from([("b".to_owned(), Val::Int(3))]);
+    assert_eq!(ask("getParam", &[text("/a")]), (1, Val::Struct(inner)));
+    ask("setParam", &[text("~own"), Val::Bool(true)]);
+    assert_eq!(
+        ask("hasParam", &[text("/n/node/own")]),
+        (1, Val::Bool(true))
+    );
+    assert_eq!(
+        ask("getParamNames", &[]),
+        (1, texts(&["/a/b", "/n/node/own"]))
+    );
+    assert_eq!(ask("deleteParam", &[text("/a")]).0, 1);
+    assert_eq!(ask("hasParam", &[text("/a/b")]), (1, Val::Bool(false)));
+}
+
+#[test]
+fn nonsense_does_not_disturb_the_master() {
+    let player = Joined::player();
+    for body in ["", "nonsense", "<methodCall></methodCall>"] {
+        let answer = post(&player.master, body).unwrap();
+        assert!(answer.contains("fault"), "{body}: {answer}");
+    }
+    for params in [
+        &[][..],
+        &[Val::Int(3)],
+        &[text("/x"), text("/t"), text("*"), text("no uri")],
+    ] {
+        let (code, _) = try_call(&player.master, "registerSubscriber", params).unwrap();
+        assert_eq!(code, -1, "{params:?}");
+    }
+    call(&player.master, "getPid", &[text("/x")]);
+}
+
+#[test]
+fn several_calls_in_one_are_answered_each() {
+    let player = Joined::player();
+    let call = |method: &str| {
+        let params = Val::List(vec![text("/x")]);
+        let members = [("methodName", text(method)), ("params", params)];
+        Val::Struct(members.map(|(key, value)| (key.to_owned(), value)).into())
+    };
+    let calls = Val::List(vec![call("getUri"), call("nothing"), call("getPid")]);
+    let answers = ask(&player.master, "system.multicall", &[calls]).unwrap();
+    let codes = answers
+        .list()
+        .iter()
+        .map(|answer| &answer.list()[0].list()[0]);
+    let codes: Vec<&Val> = codes.collect();
+    assert_eq!(codes, [&Val::Int(1), &Val::Int(-1), &Val::Int(1)]);
+}
+
+#[test]
+fn a_second_player_joins_the_master_of_the_first_and_leaves_it_as_it_was() {
+    let first = Joined::player();
+    let second = Joined::with(&first.master, |options| {
+        options.node_name = "/second".to_owned();
+        options.use_sim_time = true;
+    });
+    assert!(!second.node.is_master());
+    let param = || {
+        try_call(
+            &first.master,
+            "getParam",
+            &[text("/x"), text("/use_sim_time")],
+        )
+    };
+    assert_eq!(param().unwrap(), (1, Val::Bool(true)));
+    let output = second.advertise(&[strings(0, "/chatter")]);
+    Subscriber::of_topic(&first.master, "/listener", "/chatter");
+    drop((output, second));
+    assert_eq!(param().unwrap().0, -1);
+    let published = call(&first.master, "getPublishedTopics", &[text("/x"), text("")]);
+    assert_eq!(published, Val::List(vec![]));
+}
+
+#[test]
+fn the_player_registers_again_when_the_master_was_started_again() {
+    let master = Joined::with(&free_master(), |options| {
+        options.node_name = "/m".to_owned();
+    });
+    let address = master.master.clone();
+    let player = Joined::with(&address, |options| options.use_sim_time = true);
+    let _output = player.advertise(&[strings(0, "/chatter")]);
+    drop(master);
+    let is_there = |wanted: bool| {
+        player.event("change", |event| match event {
+            Ros1Event::Master { is_there } => (*is_there == wanted).then_some(()),
+            _ => None,
+        });
+    };
+    is_there(false);
+    let options = Ros1Options::new(address.parse().unwrap(), "m");
+    // The port may be in use for a moment after the end.
+    let mut again = None;
+    until("a second master", || {
+        again = Ros1Node::start(&options, drop).ok();
+        again.is_some()
+    });
+    is_there(true);
+    let topics = Val::List(vec![texts(&["/chatter", "std_msgs/String"])]);
+    let published = || call(&address, "getPublishedTopics", &[text("/x"), text("")]);
+    until("the topics", || published() == topics);
+    let sim_time = [text("/x"), text("/use_sim_time")];
+    until("time of simulation", || {
+        try_call(&address, "getParam", &sim_time) == Some((1, Val::Bool(true)))
+    });
+}
+
+#[test]
+fn a_player_of_the_same_name_ends_the_first() {
+    let master = Joined::with(&free_master(), |options| {
+        options.node_name = "/m".to_owned();
+    });
+    let first = Joined::with(&master.master, |_| ());
+    let _first = first.advertise(&[strings(0, "/chatter")]);
+    let second = Joined::with(&master.master, |_| ());
+    let _second = second.advertise(&[strings(0, "/chatter")]);
+    let reason = first.event("end", |event| match event {
+        Ros1Event::Shutdown { reason } => Some(reason.clone()),
+        _ => None,
+    });
+    assert!(
+        reason.contains("new node registered with same name"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_master_elsewhere_that_does_not_answer_is_not_replaced() {
+    let start = |uri: &str| {
+        let options = Ros1Options::new(uri.parse().unwrap(), "player");
+        Ros1Node::start(&options, drop).map(drop)
+    };
+    // Something else listens there, and never answers rightly.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let uri = format!("http://{}/", other.local_addr().unwrap());
+    let closing = std::thread::spawn(move || drop(other.accept().unwrap()));
+    let error = start(&uri).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Ros1Error::OtherProgram { .. } | Ros1Error::NoMaster { .. }
+        ),
+        "{error}"
+    );
+    closing.join().unwrap();
+}

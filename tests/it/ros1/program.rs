@@ -1,0 +1,149 @@
+//! `play --wire ros1`, as a program.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use super::free_master;
+use super::peer::{Client, Subscriber, Val, call, text, try_call};
+use crate::support::mcaps::Files;
+use crate::support::patience::until;
+use crate::support::ros1::{ChannelSpec, ros1_file, string};
+
+fn play(master: &str, bag: &Path, args: &[&str]) -> Command {
+    let mut play = Command::new(assert_cmd::cargo::cargo_bin("play"));
+    play.arg(bag).args(["--wire", "ros1"]).args(args);
+    play.env_remove("RUST_LOG").env("CI", "1");
+    play.env("ROS_MASTER_URI", master);
+    play.env_remove("ROS_HOSTNAME").env_remove("ROS_IP");
+    play.stdin(Stdio::null());
+    play.stdout(Stdio::piped()).stderr(Stdio::piped());
+    play
+}
+
+fn text_of(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Two topics; the second one has a single message.
+fn files() -> Files {
+    let channel = |topic| ChannelSpec::ros1(topic, "std_msgs/String", "string data\n");
+    let channels = [channel("/chatter"), channel("/map")];
+    let second = 1_000_000_000;
+    let chatter: Vec<Vec<u8>> = (0..50).map(|n| string(&format!("message {n}"))).collect();
+    let mut messages: Vec<(usize, u64, &[u8])> = vec![(1, second, &chatter[0][..])];
+    for (n, payload) in (1..).zip(&chatter) {
+        messages.push((0, second + n * 10_000_000, payload.as_slice()));
+    }
+    Files::of([ros1_file(&channels, &messages)])
+}
+
+#[test]
+fn a_recording_is_played_to_nodes_and_no_master_has_to_be_started() {
+    let (master, files) = (free_master(), files());
+    let flags = "--clock --use-sim-time --wait-for-subscribers /chatter --format json";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let run = play(&master, &files.paths[0], &flags).spawn().unwrap();
+    let published = || try_call(&master, "getPublishedTopics", &[text("/x"), text("")]);
+    until("the topics", || {
+        published().is_some_and(|(_, topics)| topics.list().len() == 3)
+    });
+    let sim_time = call(&master, "getParam", &[text("/x"), text("/use_sim_time")]);
+    assert_eq!(sim_time, Val::Bool(true));
+    let mut clock = Subscriber::of_topic(&master, "/clock_listener", "/clock");
+    let mut chatter = Subscriber::of_topic(&master, "/listener", "/chatter");
+    for n in 0..50 {
+        assert_eq!(chatter.message().unwrap(), string(&format!("message {n}")));
+    }
+    let mut times = Vec::new();
+    while let Some(time) = clock.message() {
+        times.push(<[u8; 8]>::try_from(time).unwrap());
+    }
+    let seconds = times.iter().map(|time| (&time[..4], &time[4..]));
+    let seconds: Vec<(u32, u32)> = seconds
+        .map(|(sec, nsec)| {
+            let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+            (number(sec), number(nsec))
+        })
+        .collect();
+    assert!(seconds.len() > 5 && seconds.is_sorted(), "{seconds:?}");
+    assert_eq!(chatter.message(), None);
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text_of(&output));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["messages_sent"], 51);
+    assert!(
+        text_of(&output).contains("master of ROS 1 at"),
+        "{}",
+        text_of(&output)
+    );
+}
+
+#[test]
+fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
+    let (master, files) = (free_master(), files());
+    for (args, says) in [
+        (
+            &["--congestion", "block-first"][..],
+            "--wire ros1 has block and drop",
+        ),
+        (&["--follow"], "with --wire rmw_zenoh only"),
+    ] {
+        let output = play(&master, &files.paths[0], args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
+        assert!(text_of(&output).contains(says), "{}", text_of(&output));
+    }
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+    let output = play(&master, Path::new(demo), &[]).output().unwrap();
+    assert!(!output.status.success());
+    let text = text_of(&output);
+    assert!(
+        text.contains("messages are `cdr`, and ROS 1 nodes read only ros1"),
+        "{text}"
+    );
+    let output = play("localhost", &files.paths[0], &[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text_of(&output).contains("ROS_MASTER_URI: `localhost` is not of the form"));
+}
+
+#[test]
+fn nodes_drive_the_player_by_its_services() {
+    const TRIGGER: &str = "937c9679a518e3a18d831e57125ea522";
+    const SET_BOOL: &str = "09fb03525b03e7ea1fd3992bafd87e16";
+    let (master, files) = (free_master(), files());
+    let run = play(&master, &files.paths[0], &["--start-paused", "--loop"]);
+    let run = { run }.spawn().unwrap();
+    let stop = [text("/x"), text("/rosbag2_player/stop")];
+    until("the services", || {
+        try_call(&master, "lookupService", &stop).is_some_and(|(code, _)| code == 1)
+    });
+    let client =
+        |name: &str, md5| Client::of_service(&master, &format!("/rosbag2_player/{name}"), md5);
+    let mut map = Subscriber::of_topic(&master, "/listener", "/map");
+    let mut chatter = Subscriber::of_topic(&master, "/listener", "/chatter");
+    let mut next = client("play_next", TRIGGER);
+    assert_eq!(next.header()["type"], "std_srvs/Trigger");
+    let done = Ok(b"\x01\0\0\0\0".to_vec());
+    assert_eq!(next.call(b""), done);
+    assert_eq!(next.call(b""), done);
+    assert_eq!(map.message().unwrap(), string("message 0"));
+    assert_eq!(chatter.message().unwrap(), string("message 0"));
+    assert_eq!(
+        next.call(b"x").unwrap_err(),
+        "1 bytes are no request of std_srvs/Trigger"
+    );
+    let refused = client("pause", SET_BOOL);
+    assert!(
+        refused.header()["error"].contains("is std_srvs/Trigger"),
+        "{refused:?}"
+    );
+    let mut playback = client("pause_playback", SET_BOOL);
+    assert_eq!(playback.call(&[0]), done);
+    for n in 1..50 {
+        assert_eq!(chatter.message().unwrap(), string(&format!("message {n}")));
+    }
+    assert_eq!(client("stop", "*").call(b""), done);
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text_of(&output));
+    assert!(text_of(&output).contains("hint: rosservice call /rosbag2_player/resume"));
+    assert!(try_call(&master, "getPid", &[text("/x")]).is_none());
+}
