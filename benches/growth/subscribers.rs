@@ -86,7 +86,7 @@ pub(crate) fn measure(
         pace: Pace::Max,
         ..Options::new(bag.range().ok_or("no messages")?)
     };
-    let out = Timed::new(out, MESSAGES);
+    let out = Timed::new(out);
     let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
     let last_arrival = ended.recv_timeout(PATIENCE).map_err(|_| {
         let missing = MESSAGES * count - arrived.load(Ordering::Relaxed);

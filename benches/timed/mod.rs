@@ -15,26 +15,23 @@ pub(crate) fn processor_nanos(clock: ClockId) -> u64 {
     u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or(0)
 }
 
-/// An output, the processor time of its thread from the first message to the last, and the time of the last.
+/// An output, and the processor time of its thread from its first segment until the last message has been put.
 pub(crate) struct Timed<O> {
     out: O,
-    left: u64,
     before: Option<u64>,
     spent: Option<(u64, Instant)>,
 }
 
 impl<O> Timed<O> {
-    /// `messages` is how many there are.
-    pub(crate) fn new(out: O, messages: u64) -> Self {
+    pub(crate) fn new(out: O) -> Self {
         Self {
             out,
-            left: messages,
             before: None,
             spent: None,
         }
     }
 
-    /// The processor time in nanoseconds, and when the last message had been put; an error if it was not put.
+    /// The processor time in nanoseconds, and when the last message had been put; an error if the run has not ended.
     pub(crate) fn spent(&self) -> Result<(u64, Instant), &'static str> {
         self.spent.ok_or("not all messages were put")
     }
@@ -42,6 +39,8 @@ impl<O> Timed<O> {
 
 impl<O: Output> Output for Timed<O> {
     fn segment(&mut self, segment: &Segment) {
+        self.before
+            .get_or_insert_with(|| processor_nanos(ClockId::ThreadCPUTime));
         self.out.segment(segment);
     }
 
@@ -53,23 +52,14 @@ impl<O: Output> Output for Timed<O> {
         self.out.serve_clock(period)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        let before = *self
-            .before
-            .get_or_insert_with(|| processor_nanos(ClockId::ThreadCPUTime));
-        let delivery = self.out.message(message, occasion);
-        self.left -= 1;
-        if self.left == 0 {
-            self.spent = Some((
-                processor_nanos(ClockId::ThreadCPUTime) - before,
-                Instant::now(),
-            ));
-        }
-        delivery
+        self.out.message(message, occasion)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
     fn finish(&mut self) {
+        let spent = |before| processor_nanos(ClockId::ThreadCPUTime) - before;
+        self.spent = self.before.map(|before| (spent(before), Instant::now()));
         self.out.finish();
     }
 }

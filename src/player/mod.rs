@@ -148,11 +148,10 @@ impl Player {
             let mut burst = Burst::begin();
             let wait = transport.while_busy(now, || {
                 let wait = machine.advance(now, &mut out);
-                while wait == Wait::Now
-                    && requests.are_none()
-                    && burst.may_go_on()
-                    && machine.send_on(now, &mut out)
-                {}
+                if wait == Wait::Now {
+                    let may_go_on = || requests.are_none() && burst.may_go_on();
+                    machine.send_on(now, &mut out, may_go_on);
+                }
                 wait
             });
             let status = machine.status();

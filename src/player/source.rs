@@ -51,6 +51,7 @@ impl Source {
     }
 
     /// The recorded name of a topic.
+    #[inline]
     pub(super) fn name(&self, topic: TopicId) -> Option<&str> {
         self.topics.get(topic.index()).map(String::as_str)
     }

@@ -150,6 +150,7 @@ impl Segment {
     }
 
     /// Whether the position moves.
+    #[inline]
     pub const fn is_rolling(self) -> bool {
         matches!(self.motion, Motion::Rolling { .. })
     }
@@ -173,11 +174,13 @@ impl Segment {
     }
 
     /// The farthest position that this motion reaches: `until` if set, otherwise the exit edge.
+    #[inline]
     pub fn limit(self) -> Time<Ros> {
         self.until.unwrap_or(self.exit())
     }
 
     /// Whether `a` comes before `b` in the direction of play.
+    #[inline]
     pub fn is_before(self, a: Time<Ros>, b: Time<Ros>) -> bool {
         if self.speed.is_reverse() {
             a > b
@@ -187,11 +190,13 @@ impl Segment {
     }
 
     /// The earlier of two times in the direction of play.
+    #[inline]
     pub fn nearer(self, a: Time<Ros>, b: Time<Ros>) -> Time<Ros> {
         if self.is_before(b, a) { b } else { a }
     }
 
     /// Where playback is at the wall instant `now`: within the range, never past [`Segment::limit`].
+    #[inline]
     pub fn position(self, now: Time<Steady>) -> Time<Ros> {
         match self.motion {
             Motion::Held(at) => at,
@@ -328,6 +333,7 @@ impl Segment {
     /// Moves the position forward to `to` and holds it, as a step does: at most to the edge of the range, never back.
     /// Same generation.
     #[must_use]
+    #[inline]
     pub fn advance_to(self, to: Time<Ros>, now: Time<Steady>) -> Self {
         let position = self.position(now);
         let to = if self.is_before(position, to) {

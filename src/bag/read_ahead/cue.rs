@@ -246,14 +246,18 @@ impl Cue {
     }
 
     /// The next item, if it is a message in the same batch as the previous one; does not look into the queue.
-    pub(crate) fn next_at_hand(&mut self) -> Option<Message> {
-        if !matches!(self.batch.as_slice().first(), Some(Cued::Message(_))) {
-            return None;
-        }
-        match self.batch.next() {
+    #[inline]
+    pub(crate) fn at_hand(&self) -> Option<&Message> {
+        match self.batch.as_slice().first() {
             Some(Cued::Message(message)) => Some(message),
             _ => None,
         }
+    }
+
+    /// Goes on to the item after the one at hand.
+    #[inline]
+    pub(crate) fn pass(&mut self) {
+        self.batch.next();
     }
 
     /// A cue of these items followed by the end, without a bag: for tests.

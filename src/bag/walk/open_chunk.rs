@@ -49,7 +49,7 @@ pub(crate) struct OpenChunk {
     /// Its place in the chunk table.
     pub(crate) id: u32,
     /// `None` if the chunk is parked.
-    bytes: Option<Bytes>,
+    bytes: Option<Payloads>,
     entries: Vec<Entry>,
     /// The entries that have not been taken yet.
     remaining: Range<usize>,
@@ -115,7 +115,7 @@ impl OpenChunk {
             id,
             cost: permit.bytes() + of_bytes,
             has_more: bytes.is_none() || !spilled.is_empty(),
-            bytes: bytes.map(Bytes::from_owner),
+            bytes: bytes.map(Payloads::new),
             remaining: 0..entries.len(),
             entries,
             spilled: Some(spilled),
@@ -133,7 +133,7 @@ impl OpenChunk {
         Self {
             id,
             cost: owned.permit.bytes() + permit.bytes(),
-            bytes: Some(Bytes::from_owner(owned)),
+            bytes: Some(Payloads::new(owned)),
             entries,
             remaining,
             has_more: false,
@@ -182,7 +182,7 @@ impl OpenChunk {
         Self {
             id,
             cost: permit.bytes() + copied.bytes(),
-            bytes: (!is_parked).then(|| Bytes::from_owner(CountedBytes::new(copy, copied))),
+            bytes: (!is_parked).then(|| Payloads::new(CountedBytes::new(copy, copied))),
             remaining: 0..entries.len(),
             has_more: entries.len() < window.len() || is_parked,
             spilled: None,
@@ -247,9 +247,39 @@ impl OpenChunk {
         message(
             contents,
             contents.chunk(self.id),
-            self.bytes.as_ref()?,
+            self.bytes.as_mut()?.next_lot(),
             entry,
         )
+    }
+}
+
+/// The bytes of a chunk, which messages share. They are counted: each message is one reference. While one thread takes
+/// messages from the chunk, another drops those that it has sent. If both changed one count, its cache line would move
+/// between their processors each time. So every 256 messages (a lot) have a count of their own.
+#[derive(Debug)]
+struct Payloads {
+    chunk: Bytes,
+    lot: Bytes,
+    left: u8,
+}
+
+impl Payloads {
+    fn new(chunk: CountedBytes) -> Self {
+        let chunk = Bytes::from_owner(chunk);
+        Self {
+            lot: chunk.clone(),
+            chunk,
+            left: u8::MAX,
+        }
+    }
+
+    /// The bytes for the next message.
+    fn next_lot(&mut self) -> &Bytes {
+        self.left = self.left.checked_sub(1).unwrap_or_else(|| {
+            self.lot = Bytes::from_owner(self.chunk.clone());
+            u8::MAX
+        });
+        &self.lot
     }
 }
 
@@ -265,4 +295,30 @@ fn list(view: View<'_>, id: u32, owned: &CountedBytes, bounds: Bounds) -> (Scan,
 
 fn size_of_entries(entries: &Vec<Entry>) -> u64 {
     (entries.capacity() * size_of::<Entry>()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::decompress::budget::Budget;
+
+    #[test]
+    fn a_chunk_stays_in_memory_until_the_last_message_of_all_lots_is_dropped() {
+        let budget = Budget::new(u64::MAX);
+        let meter = Meter::new(&budget);
+        let bytes: Vec<u8> = (0..=u8::MAX).collect();
+        let permit = meter.permit(bytes.len() as u64);
+        let mut payloads = Payloads::new(CountedBytes::new(bytes, permit));
+        let mut messages: Vec<Bytes> = (0..1000)
+            .map(|at| payloads.next_lot().slice(at % 256..=at % 256))
+            .collect();
+        drop(payloads);
+        assert!((0..1000).all(|at| messages[at] == [u8::try_from(at % 256).unwrap()][..]));
+        for last in [999, 300, 0] {
+            messages.truncate(last + 1);
+            assert_eq!(budget.usage().live_bytes, 256, "{last}");
+        }
+        drop(messages);
+        assert_eq!(budget.usage().live_bytes, 0);
+    }
 }

@@ -176,6 +176,7 @@ impl GateHandle {
         }
     }
 
+    #[inline]
     pub(crate) fn level(&self) -> Level {
         Level(self.level.load(Ordering::SeqCst))
     }

@@ -75,6 +75,7 @@ impl ServedClock {
     }
 
     /// Whether it is owed.
+    #[inline]
     pub(super) fn is_owed(&self) -> bool {
         self.is_owed
     }
@@ -90,11 +91,13 @@ impl ServedClock {
     }
 
     /// It has been shown for the next message.
+    #[inline]
     pub(super) fn announced(&mut self) {
         self.is_announced = true;
     }
 
     /// The next message is another one.
+    #[inline]
     pub(super) fn message_taken(&mut self) {
         self.is_announced = false;
     }
@@ -116,6 +119,7 @@ impl ServedClock {
 
     /// The next step of log time: the first that is past the last time shown. `None`: there are no steps, or nothing
     /// was shown in this generation.
+    #[inline]
     pub(super) fn next_step(&self, segment: Segment) -> Option<Time<Ros>> {
         let (shown, is_reverse) = (self.shown?, segment.speed().is_reverse());
         let steps = self
@@ -126,6 +130,7 @@ impl ServedClock {
     }
 
     /// Whether `t` is a step and was shown last.
+    #[inline]
     fn has_stepped_to(&self, t: Time<Ros>) -> bool {
         self.shown == Some(t) && self.steps.iter().any(|grid| grid.contains(t))
     }
@@ -133,6 +138,7 @@ impl ServedClock {
     /// Whether the clock has to be shown before the next message, which is played at `t`: always for the topics that
     /// have a clock message of their own; also while the segment is held, because then no schedule moves the clock, so
     /// messages do: at most once per period if `is_unpaced`, otherwise each time.
+    #[inline]
     pub(super) fn precedes(
         &self,
         topic: TopicId,

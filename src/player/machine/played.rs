@@ -15,11 +15,13 @@ pub(super) struct Played {
 
 impl Played {
     /// A message was taken.
+    #[inline]
     pub(super) fn take(&mut self, key: Key, segment: Segment) {
         self.taken = Some(further(self.taken, key, segment));
     }
 
     /// A message was given to the output.
+    #[inline]
     pub(super) fn send(&mut self, key: Key, segment: Segment) {
         self.sent = Some(further(self.sent, key, segment));
     }
@@ -41,6 +43,7 @@ impl Played {
 }
 
 /// The key that is further in the direction of play; at equal times the new one.
+#[inline]
 fn further(known: Option<Key>, key: Key, segment: Segment) -> Key {
     known
         .filter(|known| segment.is_before(key.time, known.time))

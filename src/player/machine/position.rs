@@ -26,11 +26,13 @@ impl Position {
         }
     }
 
+    #[inline]
     pub(super) fn segment(&self) -> Segment {
         self.segment
     }
 
     /// Sets the next segment; returns how many jumps lie between the two.
+    #[inline]
     pub(super) fn set(&mut self, segment: Segment) -> u64 {
         let edges = (segment.range(), segment.at_end());
         debug_assert_eq!(edges, self.played.current(), "the range of the segment");
@@ -63,6 +65,7 @@ impl Position {
     }
 
     /// Gives the segment to the output if it has changed.
+    #[inline]
     pub(super) fn tell(&mut self, out: &mut dyn Output) {
         if self.told != Some(self.segment) {
             out.segment(&self.segment);
@@ -73,6 +76,7 @@ impl Position {
 
 impl Machine {
     /// The segment of playback.
+    #[inline]
     pub(super) fn segment(&self) -> Segment {
         self.position.segment()
     }

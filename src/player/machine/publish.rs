@@ -5,7 +5,6 @@ use super::schedule::is_stall;
 use super::{Machine, Wait};
 use crate::bag::{Message, StartAt};
 use crate::output::{Delivery, Occasion, Output};
-use crate::player::command::State;
 use crate::player::options::WhenDone;
 use crate::player::outcome::Short;
 use crate::time::{AtEnd, Duration, Ros, Steady, Time};
@@ -41,40 +40,14 @@ impl Machine {
         self.played.take(message.key, segment);
         let delivery = self.hand_out(&message, late, out);
         let went_out = delivery.is_some();
-        if let (true, false, Some(digest), 0, Some(name)) = (
-            delivery.is_some_and(|delivery| delivery.is_sent()),
-            self.steps.have_landed(),
-            &mut self.report.digest,
-            self.report.laps,
-            self.reader.name(message.topic),
-        ) {
-            digest.add(name, &message);
+        if delivery.is_some_and(|delivery| delivery.is_sent()) && !self.steps.have_landed() {
+            let topic = self.reader.name(message.topic);
+            self.report.digest_one(topic, &message);
         }
         self.hold_if_closed(at, now, out);
         let segment = self.segment();
         self.steps
             .taken(message.key, went_out, segment, &mut self.answers);
-    }
-
-    /// After [`Machine::advance`] without a schedule: sends the next message, if it has been read and nothing can be
-    /// due before it. Returns whether it was sent. Does what `advance` would do next, at less cost.
-    pub fn send_on(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
-        if !self.is_unpaced() || self.options.skip_empty.is_some() {
-            return false;
-        }
-        self.read_gates();
-        let may_send = self.state() == State::Playing
-            && !self.steps.is_any()
-            && !self.clock.is_owed()
-            // After latched messages, which `advance` sends alone, a tick may be due.
-            && self.clock.next_tick(now).is_none_or(|tick| tick > now)
-            && self.reader.pull_at_hand()
-            && self.step_at(now).is_none()
-            && self.message_at(now).is_some();
-        if may_send {
-            self.publish_next(now, out);
-        }
-        may_send
     }
 
     /// Shows the next step of the clock; playback moves there.

@@ -71,6 +71,12 @@ impl Conditions {
         self.read.path_returns() != before.path_returns()
     }
 
+    /// Whether the gates are as they were when they were last read.
+    #[inline]
+    pub(super) fn gates_are_as_read(&self) -> bool {
+        self.read == self.gates.level()
+    }
+
     /// Whether a clock is followed and it is not known.
     pub(super) fn lacks_lead(&mut self, is_unknown: bool) {
         self.lacks_lead = is_unknown;

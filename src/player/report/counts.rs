@@ -33,6 +33,7 @@ pub struct TopicCounts {
 pub(crate) struct Count(AtomicU64);
 
 impl Count {
+    #[inline]
     pub(crate) fn add(&self, more: u64) {
         let count = self.0.load(Ordering::Relaxed);
         self.0.store(count.wrapping_add(more), Ordering::Relaxed);
@@ -42,6 +43,7 @@ impl Count {
         self.0.store(count, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -70,11 +72,13 @@ impl Tally {
     }
 
     /// The counts of a topic; only the player's thread may add to them.
+    #[inline]
     pub(crate) fn row(&self, topic: TopicId) -> Option<&Row> {
         self.0.get(topic.index())
     }
 
     /// Whether a topic is muted; `false` for unknown topics.
+    #[inline]
     pub(crate) fn is_muted(&self, topic: TopicId) -> bool {
         let row = self.row(topic);
         row.is_some_and(|row| row.is_muted.load(Ordering::Relaxed))

@@ -104,6 +104,7 @@ impl Report {
     }
 
     /// Whether a topic is muted.
+    #[inline]
     pub(crate) fn is_muted(&self, topic: TopicId) -> bool {
         self.tally.is_muted(topic)
     }
@@ -114,6 +115,7 @@ impl Report {
     }
 
     /// Playback has moved on to `reached`, in either direction.
+    #[inline]
     pub(crate) fn covered_to(&mut self, reached: Time<Ros>) {
         let span = reached.saturating_since(self.counted_to).saturating_abs();
         self.covered = self.covered.saturating_add(span);
@@ -142,6 +144,7 @@ impl Report {
     }
 
     /// A message was sent in its turn, `late` after it was due; `None` if it had no schedule.
+    #[inline]
     pub(crate) fn sent_one(
         &mut self,
         message: &Message,
@@ -162,6 +165,14 @@ impl Report {
         }
         if late.is_some_and(|late| self.lateness.add(late)) {
             counts.late.add(1);
+        }
+    }
+
+    /// A message of `topic` was sent that counts for the digest, unless it belongs to a later lap.
+    #[inline]
+    pub(crate) fn digest_one(&mut self, topic: Option<&str>, message: &Message) {
+        if let (Some(digest), 0, Some(topic)) = (&mut self.digest, self.laps, topic) {
+            digest.add(topic, message);
         }
     }
 

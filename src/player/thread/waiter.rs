@@ -62,7 +62,7 @@ pub(in crate::player) struct Burst {
 
 impl Burst {
     /// The most that are sent after the first one.
-    const MOST: u8 = 31;
+    const MOST: u8 = 127;
 
     pub(in crate::player) fn begin() -> Self {
         Self {
@@ -83,12 +83,14 @@ impl Burst {
 
 /// The time of the kernel's last tick, which is cheap to read.
 #[cfg(target_os = "linux")]
+#[inline]
 fn last_tick() -> Timespec {
     clock_gettime(ClockId::MonotonicCoarse)
 }
 
 /// The start of the present millisecond, in place of the kernel's tick.
 #[cfg(not(target_os = "linux"))]
+#[inline]
 fn last_tick() -> Timespec {
     let mut now = clock_gettime(ClockId::Monotonic);
     now.tv_nsec -= now.tv_nsec % 1_000_000;

@@ -38,7 +38,7 @@ use crate::wire::net::now::steady;
 use crate::wire::options::ClockOptions;
 use crate::wire::publish::monitor::TopicCounts;
 use crate::wire::publish::publisher::{PutRules, TopicPublisher};
-use crate::wire::publish::stalls::Stalls;
+use crate::wire::publish::stalls::{Putter, Stalls};
 
 /// Ticks per second if the player has no rate.
 const DEFAULT_HZ: f64 = 40.0;
@@ -148,7 +148,7 @@ impl Clock {
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
             has_jump: AtomicBool::new(false),
-            stalls: needs.stalls.clone(),
+            stalls: needs.stalls.of(Putter::Clock),
             counts: Arc::clone(&needs.counts),
         });
         let (of_repeater, of_in_line) = (Arc::clone(&shared), Arc::clone(&shared));

@@ -112,6 +112,7 @@ pub(crate) type Attachment = [u8; LENGTH];
 impl MessageForm {
     /// The payload to put for a recorded one, which the transcoder makes if there is one; an error if subscribers
     /// could not read it.
+    #[inline]
     pub(crate) fn payload(
         self,
         recorded: &Bytes,
@@ -130,6 +131,7 @@ impl MessageForm {
     }
 
     /// The attachment of one put, from its sequence number and its time.
+    #[inline]
     pub(crate) fn attachment(self, sequence: i64, unix_nanos: i64) -> Option<Attachment> {
         match self {
             Self::RmwZenoh(gid) => Some(attachment(sequence, unix_nanos, gid)),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds since the Unix epoch, clamped to 0 and `i64::MAX`.
+#[inline]
 pub(crate) fn unix_nanos() -> i64 {
     let now = clock_gettime(ClockId::Realtime);
     let nanos = now.tv_sec.saturating_mul(1_000_000_000);
@@ -56,6 +57,7 @@ impl SpanClock {
     }
 
     /// The present reading.
+    #[inline]
     pub(crate) fn read(self) -> Duration {
         let now = clock_gettime(match self {
             Self::Exact => ClockId::Monotonic,

@@ -12,9 +12,9 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::monitor::{Lane, TopicCounts};
+use super::monitor::TopicCounts;
 use super::publisher::{LowPut, Stamped};
-use super::stalls::Stalls;
+use super::stalls::{Putter, Stalls};
 use crate::bag::step_back;
 use crate::wire::error::WireError;
 
@@ -52,7 +52,7 @@ pub(crate) struct BulkLane {
 impl BulkLane {
     /// Starts the thread. `stalls` also gets the puts of this lane.
     pub(crate) fn start(stalls: &Stalls) -> Result<Self, WireError> {
-        let stalls = stalls.of(Lane::Bulk);
+        let stalls = stalls.of(Putter::Bulk);
         let (jobs, received) = bounded(QUEUE);
         let is_closed = Arc::new(AtomicBool::new(false));
         let closed = Arc::clone(&is_closed);

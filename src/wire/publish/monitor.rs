@@ -134,10 +134,12 @@ impl TopicCounts {
     }
 
     /// Its puts in one lane.
+    #[inline]
     pub(crate) fn puts_in(&self, lane: Lane) -> &LanePuts {
         &self.puts[lane.index()]
     }
 
+    #[inline]
     pub(crate) fn count_sent(&self, bytes: usize) {
         self.sent.add(1);
         self.bytes.add(bytes as u64);

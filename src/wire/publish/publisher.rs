@@ -16,6 +16,7 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::matching::MatchingStatus;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority, Reliability as ZenohReliability};
+use zenoh::sample::Locality;
 use zenoh::time::{NTP64, Timestamp, TimestampId};
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 
@@ -86,6 +87,7 @@ impl LowPut {
 
 /// A payload as zenoh sends it. No copy: it keeps its chunk in memory until it is sent; if the memory is shared, until
 /// subscribers have dropped it.
+#[inline]
 fn as_sent(shared_memory: Option<&SharedMemory>, payload: Bytes) -> ZBytes {
     match shared_memory {
         Some(memory) => memory.payload(payload),
@@ -94,6 +96,7 @@ fn as_sent(shared_memory: Option<&SharedMemory>, payload: Bytes) -> ZBytes {
 }
 
 /// One allocation: a `Vec` would be a second one.
+#[inline]
 fn bytes_of(attachment: Attachment) -> ZBytes {
     ZBytes::from(attachment)
 }
@@ -130,6 +133,7 @@ impl Stamps {
     }
 
     /// The timestamp of a message that is put at `unix_nanos`; later than the one before.
+    #[inline]
     fn next(&mut self, unix_nanos: i64) -> Timestamp {
         let since = Duration::from_nanos(u64::try_from(unix_nanos).unwrap_or(0));
         self.last = NTP64::from(since).max(NTP64(self.last.0.saturating_add(1)));
@@ -169,6 +173,11 @@ impl TopicPublisher {
             .declare_publisher(key)
             .reliability(reliability)
             .congestion_control(congestion)
+            .allowed_destination(match blocking {
+                // Nothing subscribes in that session: a search for its subscribers with each put would find none.
+                Some(_) => Locality::Remote,
+                None => Locality::Any,
+            })
             .priority(rules.priority);
         let sink = if let Some(latched) = topic.latched {
             let mut builder = builder
@@ -234,6 +243,7 @@ impl TopicPublisher {
 
     /// What goes with the next payload, with the present time. Separate from the put, so that two entities of one topic
     /// can share the sequence numbers.
+    #[inline]
     pub(crate) fn stamp(&mut self) -> Stamped {
         let now = unix_nanos();
         Stamped {
@@ -250,6 +260,7 @@ impl TopicPublisher {
         }
     }
 
+    #[inline]
     fn attachment_at(&mut self, unix_nanos: i64) -> Option<Attachment> {
         self.sequence += 1;
         self.form.attachment(self.sequence, unix_nanos)
@@ -261,6 +272,7 @@ impl TopicPublisher {
     }
 
     /// Puts a payload with what goes with it.
+    #[inline]
     pub(crate) fn put_with(&self, payload: Bytes, stamped: Stamped) -> zenoh::Result<()> {
         let Stamped { attachment, time } = stamped;
         let attachment = attachment.map(bytes_of);

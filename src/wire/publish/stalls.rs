@@ -9,7 +9,7 @@
 //! same thread runs [`ClosedLinks`].
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use super::buffers::sockets::unread_by_session;
 use super::closed_links::ClosedLinks;
 use super::monitor::{Lane, LanePuts, TopicCounts};
+use crate::player::Count;
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::net::now::{SpanClock, steady};
@@ -38,8 +39,8 @@ const FULL: u64 = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     shared: Arc<Shared>,
-    /// The lane of the puts.
-    lane: Lane,
+    /// Who makes the puts.
+    putter: Putter,
     /// The thread ends when the last of these is dropped.
     _alive: Sender<()>,
 }
@@ -55,19 +56,41 @@ struct Shared {
     stalls_after: Duration,
     /// The topics sent by the session for blocking puts.
     topics: OnceLock<Vec<Arc<TopicCounts>>>,
-    lanes: [LaneTotals; Lane::ALL.len()],
+    totals: [PutTotals; Putter::ALL.len()],
 }
 
-/// Puts in one lane that have begun, have ended, and have stalled, including those of the clock.
+/// Who makes puts. Each makes one at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Putter {
+    /// The player's thread, which puts messages.
+    Player,
+    /// What puts the clock in line with them.
+    Clock,
+    /// The thread that puts large messages.
+    Bulk,
+}
+
+impl Putter {
+    const ALL: [Self; 3] = [Self::Player, Self::Clock, Self::Bulk];
+
+    const fn lane(self) -> Lane {
+        match self {
+            Self::Player | Self::Clock => Lane::Ordinary,
+            Self::Bulk => Lane::Bulk,
+        }
+    }
+}
+
+/// Puts that have begun, have ended, and have stalled.
 #[derive(Debug, Default)]
-struct LaneTotals {
-    begun: AtomicU64,
-    ended: AtomicU64,
-    stalled: AtomicU64,
+struct PutTotals {
+    begun: Count,
+    ended: Count,
+    stalled: Count,
 }
 
 impl Stalls {
-    /// For the ordinary lane. `blocking` is the session whose puts wait and are then dropped; `None` if zenoh closes
+    /// For the player's thread. `blocking` is the session whose puts wait and are then dropped; `None` if zenoh closes
     /// the link instead.
     pub(crate) fn new(
         nodes: Nodes,
@@ -84,7 +107,7 @@ impl Stalls {
             // zenoh gives up slightly before or after the full time.
             stalls_after: timeout.mul_f64(0.9).saturating_sub(clock.error()),
             topics: OnceLock::new(),
-            lanes: Default::default(),
+            totals: Default::default(),
         });
         let (alive, over) = bounded(0);
         if let Some(blocking) = blocking {
@@ -99,15 +122,15 @@ impl Stalls {
         }
         Self {
             shared,
-            lane: Lane::Ordinary,
+            putter: Putter::Player,
             _alive: alive,
         }
     }
 
-    /// The same for the puts of another lane.
-    pub(crate) fn of(&self, lane: Lane) -> Self {
+    /// The same for the puts of another one.
+    pub(crate) fn of(&self, putter: Putter) -> Self {
         Self {
-            lane,
+            putter,
             ..self.clone()
         }
     }
@@ -119,32 +142,38 @@ impl Stalls {
     }
 
     /// Makes a put; returns its result and how long it took.
+    #[inline]
     pub(crate) fn while_putting<T>(&self, put: impl FnOnce() -> T) -> (T, Duration) {
         let before = self.shared.clock.read();
-        let totals = self.shared.totals(self.lane);
-        totals.begun.fetch_add(1, Ordering::Relaxed);
+        let totals = self.totals();
+        totals.begun.add(1);
         let done = put();
-        totals.ended.fetch_add(1, Ordering::Relaxed);
+        totals.ended.add(1);
         (done, self.shared.clock.read().saturating_sub(before))
     }
 
     /// Records that a put on `topic` took `waited`.
+    #[inline]
     pub(crate) fn put_took(&self, topic: &TopicCounts, waited: Duration) {
         let shared = &self.shared;
+        let puts = topic.puts_in(self.putter.lane());
         if waited < shared.stalls_after {
-            topic.puts_in(self.lane).prompt.add(1);
+            puts.prompt.add(1);
             return;
         }
-        let stalled = &topic.puts_in(self.lane).stalled;
-        stalled.fetch_add(1, Ordering::Relaxed);
+        puts.stalled.fetch_add(1, Ordering::Relaxed);
         topic.lost.fetch_add(1, Ordering::Relaxed);
-        let totals = shared.totals(self.lane);
-        totals.stalled.fetch_add(1, Ordering::Relaxed);
+        self.totals().stalled.add(1);
         shared.events.send(WireEvent::Stalled {
             topic: topic.name.clone(),
             waited,
             nodes: shared.nodes.subscribers(&topic.name),
         });
+    }
+
+    #[inline]
+    fn totals(&self) -> &PutTotals {
+        &self.shared.totals[self.putter as usize]
     }
 }
 
@@ -191,14 +220,17 @@ impl Shared {
         self.topics.get().map_or(&[][..], Vec::as_slice)
     }
 
-    fn totals(&self, lane: Lane) -> &LaneTotals {
-        &self.lanes[lane.index()]
+    /// The sum of a count over those who put in a lane.
+    fn total(&self, lane: Lane, count: fn(&PutTotals) -> &Count) -> u64 {
+        let putters = Putter::ALL.into_iter().zip(&self.totals);
+        let of_lane = putters.filter(|(putter, _)| putter.lane() == lane);
+        of_lane.map(|(_, totals)| count(totals).get()).sum()
     }
 
     fn counts(&self, lane: Lane) -> PutCounts {
         let puts = || self.topics().iter().map(|topic| topic.puts_in(lane));
         PutCounts {
-            all_stalled: self.totals(lane).stalled.load(Ordering::Relaxed),
+            all_stalled: self.total(lane, |totals| &totals.stalled),
             stalled: puts().map(LanePuts::stalled).collect(),
             prompt: puts().map(|puts| puts.prompt.get()).collect(),
         }
@@ -212,7 +244,7 @@ impl Shared {
         let mut samples: u64 = 0;
         while over.recv_timeout(SAMPLE_EVERY) == Err(RecvTimeoutError::Timeout) {
             for lane in &mut lanes {
-                lane.sample(self.totals(lane.lane), self.counts(lane.lane));
+                lane.sample(self);
             }
             let is_stalled = lanes.iter().any(LaneSamples::is_stalled);
             samples += 1;
@@ -257,9 +289,13 @@ impl LaneSamples {
     }
 
     /// Takes in the counts of the lane in a new sample.
-    fn sample(&mut self, totals: &LaneTotals, counts: PutCounts) {
-        let ended = totals.ended.load(Ordering::Relaxed);
-        let is_putting = totals.begun.load(Ordering::Relaxed) > ended;
+    fn sample(&mut self, shared: &Shared) {
+        let ended = shared.total(self.lane, |totals| &totals.ended);
+        let begun = shared.total(self.lane, |totals| &totals.begun);
+        self.take(begun > ended, ended, shared.counts(self.lane));
+    }
+
+    fn take(&mut self, is_putting: bool, ended: u64, counts: PutCounts) {
         self.takes_long = is_putting && self.ended == Some(ended);
         self.ended = is_putting.then_some(ended);
         self.from = std::mem::replace(&mut self.to, counts);
@@ -373,11 +409,9 @@ mod tests {
         let timeout = Duration::from_secs(5);
         let stalls = Stalls::new(Nodes::Unannounced, events, timeout, None);
         let begin = steady();
-        let totals = LaneTotals::default();
-        // A put that does not end.
-        totals.begun.fetch_add(1, Ordering::Relaxed);
         let mut lane = LaneSamples::new(Lane::Ordinary, PutCounts::default());
-        lane.sample(&totals, PutCounts::default());
+        // A put that does not end.
+        lane.take(true, 0, PutCounts::default());
         let mut back = LinksBack::new();
         let samples = [
             (Duration::ZERO, 100_000, false),
@@ -389,7 +423,7 @@ mod tests {
                 all_stalled: u64::from(has_stalled),
                 ..PutCounts::default()
             };
-            lane.sample(&totals, counts);
+            lane.take(true, 0, counts);
             let bytes = BTreeMap::from([("peer".to_owned(), unread)]);
             lane.update(&stalls.shared, &bytes, begin + after, &mut back);
         }
@@ -418,14 +452,14 @@ mod tests {
     fn a_put_that_takes_long_is_noticed_while_puts_in_another_lane_end() {
         let timeout = Duration::from_secs(5);
         let ordinary = Stalls::new(Nodes::Unannounced, Events::new(drop), timeout, None);
-        let bulk = ordinary.of(Lane::Bulk);
+        let bulk = ordinary.of(Putter::Bulk);
         let shared = &ordinary.shared;
         let mut lanes = Lane::ALL.map(|lane| LaneSamples::new(lane, shared.counts(lane)));
         bulk.while_putting(|| {
             for _ in 0..2 {
                 ordinary.while_putting(|| {
                     for lane in &mut lanes {
-                        lane.sample(shared.totals(lane.lane), shared.counts(lane.lane));
+                        lane.sample(shared);
                     }
                 });
             }

@@ -2,3 +2,4 @@
 
 pub(super) mod due;
 pub(super) mod follow;
+pub(super) mod unpaced;

@@ -108,22 +108,39 @@ impl Reader {
         None
     }
 
-    /// Holds the next message, if none is held and it has been handed over already; whether one is held.
-    pub(crate) fn pull_at_hand(&mut self) -> bool {
-        if self.next.is_none()
-            && let Some(message) = self.cue.as_mut().and_then(Cue::next_at_hand)
-        {
-            self.hold(message);
+    /// The message that is held, or else the next one if it has been handed over already, and the time at which it is
+    /// played.
+    #[inline]
+    pub(crate) fn at_hand(&self) -> Option<(&Message, Time<Ros>)> {
+        if let Some(InHand { message, at }) = &self.next {
+            return Some((message, *at));
         }
-        self.next.is_some()
+        let message = self.cue.as_ref()?.at_hand()?;
+        Some((message, self.played_at(message)))
+    }
+
+    /// Takes the message at hand, which is played at `at`.
+    #[inline]
+    pub(crate) fn pass(&mut self, at: Time<Ros>) {
+        self.reached = at;
+        if self.next.take().is_none()
+            && let Some(cue) = &mut self.cue
+        {
+            cue.pass();
+        }
     }
 
     fn hold(&mut self, message: Message) {
-        let at = match self.direction {
+        let at = self.played_at(&message);
+        self.next = Some(InHand { message, at });
+    }
+
+    #[inline]
+    fn played_at(&self, message: &Message) -> Time<Ros> {
+        match self.direction {
             Direction::Forward => message.key.time.max(self.reached),
             Direction::Reverse => message.key.time.min(self.reached),
-        };
-        self.next = Some(InHand { message, at });
+        }
     }
 
     /// The time at which the message that is held is played.
@@ -156,6 +173,7 @@ impl Reader {
     }
 
     /// The recorded name of a topic.
+    #[inline]
     pub(crate) fn name(&self, topic: TopicId) -> Option<&str> {
         self.source.name(topic)
     }
