@@ -1,7 +1,7 @@
 //! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
-//! `cargo bench --bench lateness [-- SECONDS] [busy]`. With `busy`, as many threads compute as there are processors,
-//! and `--realtime` takes the place of `--precise`; its limit is a loop with the same scheduling; if the system does
+//! `cargo bench --bench lateness [-- SECONDS] [busy|busy-one]`. With `busy`, as many threads compute as there are
+//! processors; with `busy-one`, one thread does. Then `--realtime` takes the place of `--precise`; its limit is a loop with the same scheduling; if the system does
 //! not permit that, the benchmark ends with an error. All run in turns in one process on the same machine; the player
 //! reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints
 //! percentiles of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to
@@ -33,8 +33,6 @@ use thread_priority::{
 
 const HZ: u64 = 1_000;
 const TURNS: usize = 5;
-/// The name of the figures with `busy`.
-const BUSY: &str = "lateness-busy";
 const LIMIT: &str = "bare absolute sleep loop";
 const REALTIME_LIMIT: &str = "the same loop, SCHED_FIFO";
 /// The real-time priority of the player, in percent of the range of the system, as in `player/thread/priority.rs`.
@@ -45,10 +43,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         .skip(1)
         .find_map(|arg| arg.parse().ok())
         .unwrap_or(5);
-    let is_busy = std::env::args().any(|arg| arg == "busy");
-    let bench = if is_busy { BUSY } else { "lateness" };
+    let has = |word: &str| std::env::args().any(|arg| arg == word);
+    let (bench, threads) = if has("busy") {
+        ("lateness-busy", std::thread::available_parallelism()?.get())
+    } else if has("busy-one") {
+        ("lateness-busy-one", 1)
+    } else {
+        ("lateness", 0)
+    };
+    let is_busy = threads > 0;
     let mut report = Report::begin(bench);
-    let work = is_busy.then(Work::start).transpose()?;
+    let work = Work::start(threads);
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * HZ, HZ)?;
@@ -85,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for (name, row, limit) in &rows {
         row.show(name);
-        row.report(name, *limit, bench, &mut report);
+        row.report(name, *limit, (bench, is_busy), &mut report);
     }
     for (name, row, limit) in &rows {
         if let Some((limit_name, limit)) = limit {
@@ -141,7 +146,13 @@ impl Row {
     }
 
     /// `limit`: what it is compared with, unless it is a limit itself.
-    fn report(&self, name: &str, limit: Option<(&str, &Self)>, bench: &str, report: &mut Report) {
+    fn report(
+        &self,
+        name: &str,
+        limit: Option<(&str, &Self)>,
+        (bench, is_busy): (&str, bool),
+        report: &mut Report,
+    ) {
         let figures = [
             ("p50", 0.5, "µs"),
             ("p99", 0.99, "µs"),
@@ -160,7 +171,7 @@ impl Row {
             add(column, &|row| at(row, q), unit);
         }
         // The threads that compute are part of this process.
-        if bench != BUSY {
+        if !is_busy {
             add("of a core", &|row| row.share() * 100.0, "%");
         }
         let points = QUANTILES.map(|q| [q, at(self, q)]);
@@ -181,16 +192,16 @@ impl Row {
     }
 }
 
-/// A thread for each processor that computes until this is dropped.
+/// Threads that compute until this is dropped.
 struct Work {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Work {
-    fn start() -> std::io::Result<Self> {
+    fn start(threads: usize) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
-        let threads = (0..std::thread::available_parallelism()?.get()).map(|_| {
+        let threads = (0..threads).map(|_| {
             let is_over = Arc::clone(&is_over);
             std::thread::spawn(move || {
                 while !is_over.load(Ordering::Relaxed) {
@@ -198,10 +209,10 @@ impl Work {
                 }
             })
         });
-        Ok(Self {
+        Self {
             threads: threads.collect(),
             is_over,
-        })
+        }
     }
 }
 

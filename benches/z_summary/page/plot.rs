@@ -6,7 +6,7 @@ use super::report::{Series, Summary};
 use super::table::number;
 
 /// All plots of the page. A series names the plot that it belongs to.
-pub(super) const PLOTS: [Plot; 13] = [
+pub(super) const PLOTS: [Plot; 14] = [
     Plot {
         name: "lateness",
         title: "Lateness in one process, 1,000 messages a second",
@@ -19,6 +19,15 @@ pub(super) const PLOTS: [Plot; 13] = [
     Plot {
         name: "lateness-busy",
         title: "The same while other threads compute on all processors",
+        x: SHARE,
+        y: Axis {
+            label: "later than due, µs",
+            scale: Scale::Log,
+        },
+    },
+    Plot {
+        name: "lateness-busy-one",
+        title: "The same while one other thread computes",
         x: SHARE,
         y: Axis {
             label: "later than due, µs",
