@@ -1,8 +1,8 @@
 //! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
 //! `cargo bench --bench lateness [-- SECONDS] [busy|busy-one]`. With `busy`, as many threads compute as there are
-//! processors; with `busy-one`, one thread does. Then `--realtime` takes the place of `--precise`; its limit is a loop with the same scheduling; if the system does
-//! not permit that, the benchmark ends with an error. All run in turns in one process on the same machine; the player
+//! processors; with `busy-one`, one thread does. Then `--realtime` takes the place of `--precise`, and its limit is a
+//! loop with the same scheduling; if the system does not permit that, the benchmark ends with an error. All run in turns in one process on the same machine; the player
 //! reads a real file and serves a 100 Hz clock, once with limited spinning and once with `--precise`. Prints
 //! percentiles of (instant of the put − its due instant) in microseconds, how much of a core each takes, and ratios to
 //! the loop.

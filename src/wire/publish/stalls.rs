@@ -39,7 +39,7 @@ const FULL: u64 = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     shared: Arc<Shared>,
-    /// Who makes the puts.
+    /// The source of the puts that are counted.
     putter: Putter,
     /// The thread ends when the last of these is dropped.
     _alive: Sender<()>,
@@ -59,12 +59,12 @@ struct Shared {
     totals: [PutTotals; Putter::ALL.len()],
 }
 
-/// Who makes puts. Each makes one at a time.
+/// A source of puts. It makes one put at a time, so its counts have one writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Putter {
     /// The player's thread, which puts messages.
     Player,
-    /// What puts the clock in line with them.
+    /// The threads that put the clock in line with messages, under one lock.
     Clock,
     /// The thread that puts large messages.
     Bulk,
@@ -127,7 +127,7 @@ impl Stalls {
         }
     }
 
-    /// The same for the puts of another one.
+    /// The same for another source of puts.
     pub(crate) fn of(&self, putter: Putter) -> Self {
         Self {
             putter,
@@ -220,7 +220,7 @@ impl Shared {
         self.topics.get().map_or(&[][..], Vec::as_slice)
     }
 
-    /// The sum of a count over those who put in a lane.
+    /// A count, summed over all sources of puts in a lane.
     fn total(&self, lane: Lane, count: fn(&PutTotals) -> &Count) -> u64 {
         let putters = Putter::ALL.into_iter().zip(&self.totals);
         let of_lane = putters.filter(|(putter, _)| putter.lane() == lane);
