@@ -53,3 +53,4 @@ pub use report::summary::{Ending, Summary};
 pub use report::units::{bytes, count, minutes_seconds, plural};
 pub use report::verbs::cut::{CutReport, refused_lines};
 pub use report::verbs::find::{FindEnd, FindReport, FindTotals, HitLine};
+pub use report::wire_summary::WireSummary;

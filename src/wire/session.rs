@@ -42,7 +42,8 @@ pub struct Session {
     pub(crate) node: Node,
     pub(crate) connection: Connection,
     protocol: Protocol,
-    shared_memory: LazyMemory,
+    /// One pool for all sessions of this process that were opened beside each other.
+    shared_memory: Arc<LazyMemory>,
 }
 
 impl Session {
@@ -62,8 +63,35 @@ impl Session {
         let domain = options.domain_id.or(environment.domain_id).unwrap_or(0);
         let name = NodeName::parse(&options.node_name)?;
         let connection = Connection::open(options, &environment, &events)?;
-        let node = Node::new(&connection.zenoh, domain, name, options, &events)?;
         SharedMemory::clean_up();
+        let shared_memory = Arc::new(LazyMemory::new(options.shared_memory));
+        Self::on(connection, (domain, name), shared_memory, options)
+    }
+
+    /// Opens a second session of this process, for another protocol, in the same place of the network: beside the same
+    /// router, with the same configuration and the same shared memory. The endpoints in `options` have no effect. To be
+    /// closed before `self`, which has the router. `events` is called on zenoh's threads and must not block.
+    pub fn open_beside(
+        &self,
+        options: &WireOptions,
+        events: impl Fn(WireEvent) + Send + Sync + 'static,
+    ) -> Result<Self, WireError> {
+        let events = Events::new(events);
+        let name = NodeName::parse(&options.node_name)?;
+        let connection = self.connection.open_second(options, &events)?;
+        let shared_memory = Arc::clone(&self.shared_memory);
+        Self::on(connection, (self.domain_id(), name), shared_memory, options)
+    }
+
+    /// A node on a connection.
+    fn on(
+        connection: Connection,
+        (domain, name): (u32, NodeName),
+        shared_memory: Arc<LazyMemory>,
+        options: &WireOptions,
+    ) -> Result<Self, WireError> {
+        let events = connection.events.clone();
+        let node = Node::new(&connection.zenoh, domain, name, options, &events)?;
         let is_anyone_there = connection.is_answered() && node.settle(NODES_PATIENCE);
         if options.protocol == Protocol::Ros2Dds && !is_anyone_there {
             events.warn("no bridge to DDS is on the network yet".to_owned());
@@ -72,7 +100,7 @@ impl Session {
             node,
             connection,
             protocol: options.protocol,
-            shared_memory: LazyMemory::new(options.shared_memory),
+            shared_memory,
         })
     }
 

@@ -9,10 +9,10 @@ use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
 use bagplay::tui::{CutRequest, Event, EventSink, Model};
-use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, Sender, bounded, never};
 
 use super::host::Host;
+use crate::app::network::NetworkEvent;
 use crate::app::network::mark_book::MarkChange;
 
 /// How many changes of marks may wait for the player.
@@ -42,7 +42,7 @@ pub(crate) struct AttachedRun {
     end: End,
     done: Receiver<Infallible>,
     signals: Receiver<Exit>,
-    network_events: Receiver<WireEvent>,
+    network_events: Receiver<NetworkEvent>,
     marks: Sender<MarkChange>,
     /// The exit code with which the bar was left; `None` while it is shown.
     left: Option<Exit>,
@@ -101,7 +101,7 @@ impl Host for AttachedRun {
         &self.signals
     }
 
-    fn network_events(&self) -> &Receiver<WireEvent> {
+    fn network_events(&self) -> &Receiver<NetworkEvent> {
         &self.network_events
     }
 
@@ -113,7 +113,7 @@ impl Host for AttachedRun {
         Vec::new()
     }
 
-    fn take(&mut self, _: &[WireEvent]) -> Vec<Event> {
+    fn take(&mut self, _: &[NetworkEvent]) -> Vec<Event> {
         Vec::new()
     }
 

@@ -8,8 +8,9 @@ use bagplay::marks::Mark;
 use bagplay::player::Transport;
 use bagplay::time::{Ros, Steady, Time};
 use bagplay::tui::{CutRequest, Event, EventSink, Model};
-use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
+
+use crate::app::network::NetworkEvent;
 
 /// The longest interval between two signals of one cause.
 pub(super) const SOON: Duration = Duration::from_millis(300);
@@ -29,7 +30,7 @@ pub(crate) trait Host {
     fn signals(&self) -> &Receiver<Exit>;
 
     /// Network events of this process.
-    fn network_events(&self) -> &Receiver<WireEvent>;
+    fn network_events(&self) -> &Receiver<NetworkEvent>;
 
     /// The handle of the player.
     fn transport(&self) -> &Transport;
@@ -38,7 +39,7 @@ pub(crate) trait Host {
     fn first_events(&self) -> Vec<Event>;
 
     /// Handles network events; returns the events for the screen.
-    fn take(&mut self, happened: &[WireEvent]) -> Vec<Event>;
+    fn take(&mut self, happened: &[NetworkEvent]) -> Vec<Event>;
 
     /// The motion of playback has changed.
     fn has_moved(&mut self);

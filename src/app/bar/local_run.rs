@@ -17,6 +17,7 @@ use super::bar_model;
 use super::cutting::Cutting;
 use super::host::Host;
 use super::saved::resume;
+use crate::app::network::NetworkEvent;
 use crate::app::network::mark_book::{MarkBook, MarkChange};
 use crate::app::supervise::{Ended, Run, Supervisor};
 
@@ -27,7 +28,7 @@ pub(crate) struct LocalRun<'a, O> {
     run: &'a Run<'a>,
     running: &'a Running<O>,
     bag: &'a Bag,
-    events: Receiver<WireEvent>,
+    events: Receiver<NetworkEvent>,
     supervisor: Supervisor<'a>,
     marks: &'a MarkBook,
     cutting: Cutting,
@@ -91,7 +92,7 @@ impl<O> Host for LocalRun<'_, O> {
         &self.run.signals
     }
 
-    fn network_events(&self) -> &Receiver<WireEvent> {
+    fn network_events(&self) -> &Receiver<NetworkEvent> {
         &self.events
     }
 
@@ -106,7 +107,7 @@ impl<O> Host for LocalRun<'_, O> {
         [subscribers, awaited].into_iter().chain(followed).collect()
     }
 
-    fn take(&mut self, happened: &[WireEvent]) -> Vec<Event> {
+    fn take(&mut self, happened: &[NetworkEvent]) -> Vec<Event> {
         self.supervisor.take(happened);
         let joins = happened.iter().filter_map(joined);
         joins
@@ -177,14 +178,14 @@ impl<O> Host for LocalRun<'_, O> {
 }
 
 /// The event log of the bar also shows subscribers that join and leave.
-fn joined(event: &WireEvent) -> Option<Event> {
-    match event {
+fn joined(event: &NetworkEvent) -> Option<Event> {
+    match event.event {
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }
         | WireEvent::ClockSubscriber { .. } => Some(Event::Log(LogLine {
             at: Timestamp::now(),
             severity: Severity::Info,
-            text: event.to_string(),
+            text: event.text(None),
         })),
         _ => None,
     }

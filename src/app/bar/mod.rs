@@ -38,13 +38,13 @@ use bagplay::tui::{
     Appearance, Event, EventSink, LogLine, Lookup, Model, Screen, ScreenRequest, Severity, Terminal,
 };
 use bagplay::untrusted::Foreign;
-use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
 use jiff::Timestamp;
 use tracing::Level;
 
 use super::failure::{Failure, OrExit};
 use super::log::{LogRecord, LogTarget};
+use super::network::NetworkEvent;
 use super::network::mark_book::MarkBook;
 use super::supervise::{Ended, Run};
 use super::{log, signals};
@@ -251,7 +251,7 @@ fn draw(
             }
             recv(host.network_events()) -> event => {
                 let more = host.network_events().try_iter();
-                let happened: Vec<WireEvent> = event.into_iter().chain(more).collect();
+                let happened: Vec<NetworkEvent> = event.into_iter().chain(more).collect();
                 screen.handle(host.take(&happened))
             }
             recv(news) -> event => screen.handle(event.into_iter().chain(news.try_iter())),

@@ -5,15 +5,16 @@ use std::io::{self, BufRead, IsTerminal};
 use bagplay::player::{Command, Transport};
 
 /// Listens for Enter if standard input is a terminal; otherwise this warns and names the command that resumes playback,
-/// unless viewers can resume it. Only used where playback starts paused: the system stops a background program that
-/// reads from its terminal.
-pub(crate) fn listen(transport: Transport, has_viewers: bool, resume: &str) {
+/// if there is one, unless viewers can resume it. Only used where playback starts paused: the system stops a background
+/// program that reads from its terminal.
+pub(crate) fn listen(transport: Transport, has_viewers: bool, resume: Option<&str>) {
     if !io::stdin().is_terminal() {
         if has_viewers {
             return;
         }
+        let resume = resume.map_or_else(String::new, |command| format!("{command}, or "));
         tracing::warn!(
-            "paused at the start, and no terminal can resume it; hint: {resume}, or play without --start-paused"
+            "paused at the start, and no terminal can resume it; hint: {resume}play without --start-paused"
         );
         return;
     }

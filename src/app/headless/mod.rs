@@ -42,7 +42,7 @@ pub(crate) fn watch<O>(
             recv(events) -> event => {
                 let mut happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
                 under_test.close_loops(&mut happened, run.network);
-                under_test.note_mismatches(&happened, |event| run.hints.event(event));
+                under_test.note_mismatches(&happened, run.hints);
                 supervisor.take(&happened);
             }
             recv(under_test.ended) -> exit => match exit {
@@ -77,7 +77,7 @@ pub(crate) fn watch<O>(
     progress.finish();
     // A short run may be over before its events were read.
     let unread: Vec<_> = events.try_iter().collect();
-    under_test.note_mismatches(&unread, |event| run.hints.event(event));
+    under_test.note_mismatches(&unread, run.hints);
     supervisor.log_events(&unread);
     let reason = supervisor.take_reason();
     under_test.reason = under_test.reason.take().or(reason);

@@ -1,37 +1,38 @@
-//! Connects the command line to the wire: chooses session and output, and explains their events.
+//! Connects the command line to the wires of a run: joins them, declares what is played, and explains their events.
 
 mod densities;
-mod left_out;
+mod event;
 pub(crate) mod mark_book;
 mod output;
 mod parameters;
-mod ros1;
 mod subscribers;
 mod timeline;
 pub(crate) mod viewers;
-mod wire_options;
+mod wires;
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use bagplay::bag::{Bag, ChunkMemory, TopicId};
-use bagplay::cli::{Chosen, Exit, Hints, Losses, Plan, PlayArgs, Wire, WireArgs};
-use bagplay::player::{Before, Control, Transport};
+use bagplay::cli::{Exit, Hints, Losses, Plan, PlayArgs, Wire, WireArgs, WireSummary};
+use bagplay::player::{Control, Transport};
 use bagplay::wire::{
-    ClockOptions, Drained, LogLine, Monitor, NodeDescription, NodeFeed, PathState, Played,
-    PlayerServices, Protocol, QueueDepth, ServedNode, ServedPlayer, Session, Severity, StateTopic,
-    TopicState, WireError, WireEvent, WireOptions,
+    Drained, LogLine, NodeDescription, NodeFeed, PathState, PlayerServices, QueueDepth,
+    ServedPlayer, Session, Severity, StateTopic, TopicState, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 use tracing::Level;
 
 use super::failure::{Failure, OrExit};
 use super::log::{LogRecord, LogTarget};
-use left_out::{NotCarried, leave_out};
+pub(crate) use event::NetworkEvent;
 pub(crate) use output::PlayOutput;
+use output::WireSink;
 pub(crate) use parameters::{of_clock_server, of_player};
-use ros1::Ros1Network;
-use wire_options::options;
+pub(crate) use wires::failure;
+use wires::left_out::{NotCarried, leave_out};
+use wires::{OneWire, ZenohWire};
 
 /// How many events may wait for the main thread. Further ones are dropped; that happens only in a flood.
 const EVENTS: usize = 4096;
@@ -47,80 +48,43 @@ const PATH_TO_NOBODY: PathState = PathState {
 /// The network as the run sees it.
 #[derive(Debug)]
 pub(crate) struct Network {
-    /// On the wires over zenoh.
-    pub(crate) session: Option<Session>,
-    /// On the wire of ROS 1.
-    ros1: Option<Ros1Network>,
-    /// Whether the session is a ROS node: only those have services.
-    is_ros: bool,
+    /// In the order of the flags.
+    wires: Vec<OneWire>,
+    /// What wires cannot carry, in the same order.
+    left_out: Vec<Vec<NotCarried>>,
     /// The path when the run began to observe it.
     pub(crate) initial_path: PathState,
-    events: Receiver<WireEvent>,
-    monitor: Option<Monitor>,
-    /// What the node says about itself, also before it is served.
-    feed: NodeFeed,
-    node: Option<ServedNode>,
+    events: Receiver<NetworkEvent>,
 }
 
 impl Network {
-    /// Joins the network that the arguments name; none at all for `--wire null`. `adapt` may change the options of the
-    /// wire.
+    /// Joins the networks that the arguments name; none at all for `--wire null`. `adapt` may change the options of the
+    /// wires over zenoh.
     pub(crate) fn join(
         args: &WireArgs,
-        adapt: impl FnOnce(WireOptions) -> WireOptions,
+        adapt: impl Fn(WireOptions) -> WireOptions,
     ) -> Result<Self, Failure> {
         let (sender, events) = bounded(EVENTS);
-        let protocol = match args.wire {
-            Wire::RmwZenoh => Some(Protocol::RmwZenoh),
-            Wire::Ros2Dds => Some(Protocol::Ros2Dds),
-            Wire::Zenoh => Some(Protocol::PlainKeys),
-            Wire::Ros1 | Wire::Null => None,
-        };
-        let Some(protocol) = protocol else {
-            let is_ros1 = args.wire == Wire::Ros1;
-            let ros1 = is_ros1.then(|| Ros1Network::join(args, sender));
-            return Ok(Self {
-                session: None,
-                ros1: ros1.transpose()?,
-                is_ros: false,
-                initial_path: PATH_TO_NOBODY,
-                events,
-                monitor: None,
-                feed: NodeFeed::default(),
-                node: None,
-            });
-        };
-        let options = adapt(options(args, protocol));
-        let forward = move |event| {
-            // The channel is full only if the main thread is stuck; losing an event is better than waiting inside
-            // zenoh. The state of the path must not be missed, so it is read as a state on every event.
-            let _ = sender.try_send(event);
-        };
-        let session = Session::open(&options, forward).map_err(failure)?;
-        Ok(Self {
-            initial_path: session.path(),
-            session: Some(session),
-            ros1: None,
-            is_ros: args.wire.is_ros2(),
+        let mut network = Self {
+            wires: wires::join(args, adapt, &sender)?,
+            left_out: Vec::new(),
+            initial_path: PATH_TO_NOBODY,
             events,
-            monitor: None,
-            feed: NodeFeed::default(),
-            node: None,
-        })
+        };
+        network.initial_path = network.path();
+        Ok(network)
     }
 
     /// The memory that is shared with subscribers, if any is.
     pub(crate) fn chunk_memory(&self) -> Result<Option<Arc<dyn ChunkMemory>>, Failure> {
-        let memory = self.session.as_ref().map(Session::chunk_memory);
+        // All sessions have one.
+        let memory = self.any_session().map(Session::chunk_memory);
         Ok(memory.transpose().or_exit(Exit::Failed)?.flatten())
     }
 
     /// Fails if another node already serves `/clock`.
     pub(crate) fn require_sole_clock(&self) -> Result<(), Failure> {
-        let session = self.session.as_ref();
-        let foreign = session.and_then(|session| session.graph().foreign_clock());
-        let ros1 = || self.ros1.as_ref()?.foreign_clock();
-        match foreign.or_else(ros1) {
+        match self.wires.iter().find_map(OneWire::foreign_clock) {
             None => Ok(()),
             Some(node) => {
                 let error = anyhow::anyhow!(
@@ -131,7 +95,7 @@ impl Network {
         }
     }
 
-    /// Declares the chosen topics and the clock on the network. Topics that it cannot carry are removed from the plan,
+    /// Declares the chosen topics and the clock on all wires. Topics that no wire can carry are removed from the plan,
     /// unless viewers receive them.
     pub(crate) fn advertise(
         &mut self,
@@ -140,52 +104,26 @@ impl Network {
         plan: &mut Plan,
         hints: &Hints,
     ) -> Result<PlayOutput, Failure> {
-        if let Some(ros1) = &mut self.ros1 {
-            let (output, skipped) = ros1.advertise(bag, plan)?;
-            let skipped = skipped.iter().map(NotCarried::of_ros1).collect();
-            let viewers_only = leave_out(args, bag, plan, skipped).or_exit(Exit::Usage)?;
-            return Ok(PlayOutput::ros1(output).with_viewers_only(viewers_only));
+        let (mut sinks, mut left_out) = (Vec::new(), Vec::new());
+        for wire in &mut self.wires {
+            let (sink, skipped) = wire.advertise(args, (bag, plan), hints)?;
+            sinks.push(WireSink::new(sink, skipped.iter().map(|one| one.id)));
+            left_out.push((wire.wire(), skipped));
         }
-        let Some(session) = &self.session else {
-            return Ok(PlayOutput::null());
-        };
-        let played: Vec<Played> = plan
-            .chosen
-            .iter()
-            .map(|chosen| played(chosen, bag))
-            .collect();
-        let clock = plan.options.clock.is_served().then(|| ClockOptions {
-            hz: args.clock.clock,
-            per_message: plan.options.clock.before != Before::None
-                || !plan.options.clock.steps.is_empty(),
-        });
-        let advertised = session.advertise(&played, clock);
-        let (output, skipped) = advertised.map_err(|error| match hints.error(&error) {
-            Some(hint) => Failure::new(Exit::Usage, anyhow::anyhow!("{error}; hint: {hint}")),
-            None => failure(error),
-        })?;
-        self.monitor = Some(output.monitor());
-        let skipped = skipped.iter().map(|one| NotCarried::of(one, hints));
-        let viewers_only = leave_out(args, bag, plan, skipped.collect()).or_exit(Exit::Usage)?;
-        let splits = self.feed.watch(parameters::files(args, bag));
-        Ok(PlayOutput::wire(output, splits).with_viewers_only(viewers_only))
+        leave_out(args, bag, plan, &left_out).or_exit(Exit::Usage)?;
+        self.left_out = left_out.into_iter().map(|(_, skipped)| skipped).collect();
+        Ok(PlayOutput::to(sinks))
     }
 
     /// Declares a clock without topics.
     pub(crate) fn advertise_clock(&mut self, hz: f64) -> Result<PlayOutput, Failure> {
-        if let Some(ros1) = &mut self.ros1 {
-            return ros1.advertise_clock().map(PlayOutput::ros1);
-        }
-        let Some(session) = &self.session else {
-            return Ok(PlayOutput::null());
-        };
-        let clock = ClockOptions {
-            hz: Some(hz),
-            per_message: false,
-        };
-        let (output, _) = session.advertise(&[], Some(clock)).map_err(failure)?;
-        self.monitor = Some(output.monitor());
-        Ok(PlayOutput::wire(output, self.feed.watch(Vec::new())))
+        let wires = self.wires.iter_mut();
+        let sinks = wires.map(|wire| {
+            let sink = wire.advertise_clock(hz)?;
+            Ok(WireSink::new(sink, std::iter::empty()))
+        });
+        let sinks: Result<Vec<WireSink>, Failure> = sinks.collect();
+        Ok(PlayOutput::to(sinks?))
     }
 
     /// Publishes the player's state on `~/clock_state`, if that was requested. Only the wires of ROS 2 have this topic.
@@ -194,15 +132,17 @@ impl Network {
         is_requested: bool,
         plan: &Plan,
         transport: &Transport,
-    ) -> Result<Option<StateTopic>, Failure> {
+    ) -> Result<Vec<StateTopic>, Failure> {
         let clock = &plan.options.clock;
         let is_served = is_requested && clock.is_served();
-        let session = self.ros_session().filter(|_| is_served);
+        let sessions = self.node_sessions().filter(|_| is_served);
         let serve = |session: &Session| match plan.options.control {
             Control::Full => session.serve_state(transport, clock.shift),
             Control::StopOnly => session.serve_followed_state(transport),
         };
-        session.map(serve).transpose().map_err(failure)
+        sessions
+            .map(|session| serve(session).map_err(failure))
+            .collect()
     }
 
     /// Offers the services of a player, on the wires of ROS.
@@ -210,141 +150,173 @@ impl Network {
         &self,
         plan: &Plan,
         transport: &Transport,
-    ) -> Result<Option<PlayerServices>, Failure> {
-        if let Some(ros1) = &self.ros1 {
-            ros1.serve_player(transport)?;
-            return Ok(None);
+    ) -> Result<Vec<PlayerServices>, Failure> {
+        for wire in &self.wires {
+            wire.serve_ros1_player(transport)?;
         }
-        let session = self.ros_session();
         let topics = plan.chosen.iter();
         let served = ServedPlayer {
             recording: plan.options.recording,
             shift: plan.options.clock.shift,
             topics: topics.map(|topic| (topic.name.clone(), topic.id)).collect(),
         };
-        let serve = |session: &Session| session.serve_player(transport, served);
-        session.map(serve).transpose().map_err(failure)
+        let serve = |session: &Session| session.serve_player(transport, served.clone());
+        self.node_sessions()
+            .map(|session| serve(session).map_err(failure))
+            .collect()
     }
 
     /// Waits a moment for links to the nodes that are there, so that they get the first message.
     pub(crate) fn wait_for_routes(&self) {
-        if let Some(monitor) = &self.monitor {
-            monitor.wait_for_routes(ROUTE_PATIENCE);
-        }
-        if let Some(ros1) = &self.ros1 {
-            ros1.wait_for_connections(ROUTE_PATIENCE);
+        for wire in &self.wires {
+            wire.wait_for_routes(ROUTE_PATIENCE);
         }
     }
 
-    /// Whether messages of a topic have a subscriber. Without a network there are no subscribers to wait for.
+    /// Whether messages of a topic have a subscriber, on any wire. Without a network there are no subscribers to wait
+    /// for.
     pub(crate) fn has_subscriber(&self, topic: TopicId) -> bool {
-        if let Some(ros1) = &self.ros1 {
-            return ros1.subscribed_topics().contains(&topic);
-        }
-        self.monitor
-            .as_ref()
-            .is_none_or(|monitor| monitor.is_ready(topic))
+        let mut wires = self.wires.iter();
+        self.wires.is_empty() || wires.any(|wire| wire.has_subscriber(topic))
     }
 
     /// The nodes that subscribe to a topic with a limited history (keep last), and their depths.
     pub(crate) fn depths(&self, topic: &str) -> Vec<QueueDepth> {
-        let session = self.session.as_ref();
-        session.map_or_else(Vec::new, |session| session.graph().depths(topic))
+        let sessions = self.wires.iter().filter_map(OneWire::session);
+        sessions
+            .flat_map(|session| session.graph().depths(topic))
+            .collect()
     }
 
-    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events. Only the
-    /// wires of ROS 2 have nodes.
+    /// Adds to the nodes of ROS 2 their parameters, descriptions of types, and topics for the log and other events.
     pub(crate) fn serve_node(
         &mut self,
-        description: NodeDescription,
+        description: &NodeDescription,
         transport: &Transport,
         log_target: &LogTarget,
     ) -> Result<(), Failure> {
-        let Some(session) = self.ros_session() else {
-            return Ok(());
-        };
-        let node = session.serve_node(transport, description, &self.feed);
-        self.node = Some(node.map_err(failure)?);
-        let feed = self.feed.clone();
-        log_target.log.copy_to(Box::new(move |record| {
-            if let Some(line) = rosout_line(record) {
-                feed.log(line);
-            }
-        }));
+        let nodes = self.wires.iter_mut().filter_map(OneWire::node_mut);
+        let feeds = nodes.map(|node| node.serve_node(transport, description.clone()));
+        let feeds: Result<Vec<NodeFeed>, Failure> = feeds.collect();
+        let feeds = feeds?;
+        if !feeds.is_empty() {
+            log_target.log.copy_to(Box::new(move |record| {
+                if let Some(line) = rosout_line(record) {
+                    for feed in &feeds {
+                        feed.log(line.clone());
+                    }
+                }
+            }));
+        }
         Ok(())
     }
 
     /// What subscribers are known to have missed.
     pub(crate) fn losses(&self) -> Losses {
-        if let Some(ros1) = &self.ros1 {
-            return ros1.losses();
-        }
-        let monitor = self.monitor.as_ref();
-        monitor.map(Losses::of).unwrap_or_default()
+        Losses::of_all(self.wires.iter().map(OneWire::losses))
     }
 
-    /// The topics that have a subscriber now.
-    pub(crate) fn subscribed_topics(&self) -> Vec<TopicId> {
-        if let Some(ros1) = &self.ros1 {
-            return ros1.subscribed_topics();
+    /// What was sent on each wire, if there are several.
+    pub(crate) fn by_wire(&self, bag: &Bag) -> Vec<WireSummary> {
+        if self.wires.len() < 2 {
+            return Vec::new();
         }
-        let monitor = self.monitor.as_ref();
-        monitor.map(Monitor::matched).unwrap_or_default()
+        let none = Vec::new();
+        let left_out = self.left_out.iter().chain(std::iter::repeat(&none));
+        let wires = self.wires.iter().zip(left_out);
+        wires
+            .map(|(wire, left_out)| {
+                let left_out = left_out.iter().map(|one| one.left_out(bag));
+                WireSummary::new(wire.wire(), &wire.topics(), left_out.collect())
+            })
+            .collect()
+    }
+
+    /// The topics that have a subscriber now, each with the number of its wire: as in the arguments, from 0.
+    pub(crate) fn subscribed_topics(&self) -> Vec<(usize, TopicId)> {
+        let wires = self.wires.iter().enumerate();
+        let topics = wires.flat_map(|(number, wire)| {
+            let topics = wire.subscribed_topics().into_iter();
+            topics.map(move |topic| (number, topic))
+        });
+        topics.collect()
     }
 
     /// Network events; without a network there are none.
-    pub(crate) fn events(&self) -> Receiver<WireEvent> {
-        if self.session.is_none() && self.ros1.is_none() {
+    pub(crate) fn events(&self) -> Receiver<NetworkEvent> {
+        if self.wires.is_empty() {
             return never();
         }
         self.events.clone()
     }
 
-    /// The state of each topic on the wire.
+    /// The state of each topic, one wire after the other.
     pub(crate) fn topics(&self) -> Vec<TopicState> {
-        if let Some(ros1) = &self.ros1 {
-            return ros1.topics();
-        }
-        let monitor = self.monitor.as_ref();
-        monitor.map(Monitor::topics).unwrap_or_default()
+        self.wires.iter().flat_map(OneWire::topics).collect()
     }
 
-    /// The session, if it is a ROS node.
-    fn ros_session(&self) -> Option<&Session> {
-        self.session.as_ref().filter(|_| self.is_ros)
+    /// The session on the wire of `rmw_zenoh`: the only one on which clocks are followed, and programs tested.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        let mut wires = self.wires.iter();
+        let wire = wires.find(|wire| wire.wire() == Wire::RmwZenoh);
+        wire.and_then(OneWire::session)
     }
 
-    /// The role of this session on the network.
-    pub(crate) fn describe(&self) -> Option<String> {
-        let ros1 = self.ros1.as_ref().map(Ros1Network::describe);
-        self.session.as_ref().map(Session::describe).or(ros1)
+    /// The first session.
+    fn any_session(&self) -> Option<&Session> {
+        self.wires.iter().find_map(OneWire::session)
     }
 
-    /// Whether there is a path to the network now, and how often it was lost.
+    /// The sessions that are nodes of ROS 2.
+    fn node_sessions(&self) -> impl Iterator<Item = &Session> {
+        let nodes = self.wires.iter().filter_map(OneWire::node);
+        nodes.map(ZenohWire::session)
+    }
+
+    /// The role of this program on the network of each wire.
+    pub(crate) fn descriptions(&self) -> Vec<String> {
+        let one = |wire: &OneWire| {
+            let description = wire.describe();
+            if self.wires.len() > 1 {
+                format!("{}: {description}", wire.wire())
+            } else {
+                description
+            }
+        };
+        self.wires.iter().map(one).collect()
+    }
+
+    /// Whether there is a path to the network of zenoh now, and how often it was lost. All sessions have one.
     pub(crate) fn path(&self) -> PathState {
-        self.session.as_ref().map_or(PATH_TO_NOBODY, Session::path)
+        self.any_session().map_or(PATH_TO_NOBODY, Session::path)
     }
 
-    /// Waits until all data has been sent. Call this while the topics are still declared.
-    pub(crate) fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
-        if let Some(ros1) = &self.ros1 {
-            return ros1.drain(is_called_off);
-        }
-        let session = self.session.as_ref();
-        session.map_or(Drained::Whole, |session| session.drain(is_called_off))
+    /// Waits until all data has been sent, on all wires. Call this while the topics are still declared.
+    pub(crate) fn drain(&self, mut is_called_off: impl FnMut() -> bool) -> Drained {
+        // The first session has the router, over which others send.
+        let wires = self.wires.iter().rev();
+        let drained = wires.map(|wire| wire.drain(&mut is_called_off));
+        drained.fold(Drained::Whole, Drained::and)
     }
 
     /// The nodes that have not taken the last messages, where the wire knows them.
     pub(crate) fn late_nodes(&self) -> Vec<String> {
-        let ros1 = self.ros1.as_ref();
-        ros1.map(Ros1Network::late_nodes).unwrap_or_default()
+        self.wires.iter().flat_map(OneWire::late_nodes).collect()
     }
 
-    /// Leaves the network.
-    pub(crate) fn leave(self) {
-        drop((self.node, self.ros1));
-        if let Some(session) = self.session {
-            session.close();
+    /// Leaves the network: last on the first wire over zenoh, which may have the router of the others, and on the
+    /// others at the same time.
+    pub(crate) fn leave(mut self) {
+        let has_session = |wire: &OneWire| wire.session().is_some();
+        let first = self.wires.iter().position(has_session);
+        let last = first.map(|first| self.wires.remove(first));
+        thread::scope(|scope| {
+            for wire in self.wires {
+                scope.spawn(|| wire.leave());
+            }
+        });
+        if let Some(last) = last {
+            last.leave();
         }
     }
 }
@@ -361,29 +333,4 @@ fn rosout_line(record: LogRecord) -> Option<LogLine> {
         severity,
         text: record.text,
     })
-}
-
-/// Distinguishes usage errors from failures.
-pub(crate) fn failure(error: WireError) -> Failure {
-    let exit = match error {
-        WireError::Name { .. }
-        | WireError::NodeName(_)
-        | WireError::Endpoint { .. }
-        | WireError::Environment { .. }
-        | WireError::ConfigFile { .. }
-        | WireError::Setting { .. }
-        | WireError::SharedMemoryAndBlockFirst => Exit::Usage,
-        _ => Exit::Failed,
-    };
-    Failure::new(exit, error)
-}
-
-fn played(chosen: &Chosen, bag: &Bag) -> Played {
-    let topic = bag.topics()[chosen.id.index()].clone();
-    Played {
-        id: chosen.id,
-        name: chosen.name.clone(),
-        topic,
-        qos: chosen.qos,
-    }
 }

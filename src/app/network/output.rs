@@ -1,104 +1,100 @@
-//! [`PlayOutput`]: the output of the program, to the network or to nothing, and beside it to viewers.
-
-use std::collections::BTreeSet;
+//! [`PlayOutput`]: the output of the program, to all wires of a run, and beside them to viewers.
 
 use bagplay::bag::{Message, TopicId};
-use bagplay::output::{Delivery, Null, Occasion, Output};
-use bagplay::ros1::Ros1Output;
+use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::time::{Duration, Ros, Segment, Time};
 #[cfg(feature = "foxglove")]
 use bagplay::viewer::ViewerOutput;
-use bagplay::wire::{SplitWatch, WireOutput};
 
-/// The output of the program.
-#[derive(Debug)]
+use super::wires::Sink;
+
+/// The output of the program. With no wire it discards everything.
 pub(crate) struct PlayOutput {
-    main: Main,
-    /// Topics that the wire cannot carry.
-    viewers_only: BTreeSet<TopicId>,
+    wires: Vec<WireSink>,
     #[cfg(feature = "foxglove")]
     viewers: Option<ViewerOutput>,
 }
 
-/// The output whose deliveries count.
-#[derive(Debug)]
-enum Main {
-    Wire {
-        output: Box<WireOutput>,
-        splits: SplitWatch,
-    },
-    Ros1(Box<Ros1Output>),
-    Null(Null),
+/// The output to one wire.
+pub(super) struct WireSink {
+    sink: Sink,
+    /// By topic, whether the wire cannot carry it; topics after the last one are carried.
+    leaves_out: Vec<bool>,
+}
+
+impl WireSink {
+    /// To a wire that carries all topics but these.
+    pub(super) fn new(sink: Sink, left_out: impl Iterator<Item = TopicId>) -> Self {
+        let mut leaves_out = Vec::new();
+        for topic in left_out {
+            let length = leaves_out.len().max(topic.index() + 1);
+            leaves_out.resize(length, false);
+            leaves_out[topic.index()] = true;
+        }
+        Self { sink, leaves_out }
+    }
+
+    fn carries(&self, topic: TopicId) -> bool {
+        self.leaves_out.get(topic.index()) != Some(&true)
+    }
 }
 
 impl Output for PlayOutput {
     fn segment(&mut self, segment: &Segment) {
-        if let Main::Wire { splits, .. } = &mut self.main {
-            splits.segment(segment);
+        for wire in &mut self.wires {
+            wire.sink.segment(segment);
         }
-        self.inner().segment(segment);
         #[cfg(feature = "foxglove")]
         if let Some(viewers) = &mut self.viewers {
             viewers.segment(segment);
         }
     }
     fn clock(&mut self, time: Time<Ros>) {
-        self.inner().clock(time);
+        for wire in &mut self.wires {
+            wire.sink.clock(time);
+        }
     }
     fn serve_clock(&mut self, period: Option<Duration>) -> bool {
-        self.inner().serve_clock(period)
-    }
-    fn finish(&mut self) {
-        self.inner().finish();
-    }
-    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        if let (Main::Wire { splits, .. }, Occasion::Due) = (&mut self.main, occasion) {
-            splits.message(message.key);
+        if self.wires.is_empty() {
+            return period.is_some();
         }
-        let delivery = if self.viewers_only.contains(&message.topic) {
-            Delivery::Sent
-        } else {
-            self.inner().message(message, occasion)
-        };
+        // Each wire is told, whether the others serve it or not.
+        let served = self.wires.iter_mut();
+        let served = served.filter_map(|wire| wire.sink.serve_clock(period).then_some(()));
+        served.count() > 0
+    }
+    /// Sends a message on each wire that carries its topic. It counts as the first of them that takes it has sent it;
+    /// as sent, if only viewers receive the topic.
+    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        let mut of_all = None;
+        for wire in &mut self.wires {
+            if wire.carries(message.topic) {
+                let delivery = wire.sink.message(message, occasion);
+                if !of_all.as_ref().is_some_and(Delivery::is_sent) {
+                    of_all = Some(delivery);
+                }
+            }
+        }
         #[cfg(feature = "foxglove")]
         if let Some(viewers) = &mut self.viewers {
             viewers.message(message, occasion);
         }
-        delivery
+        of_all.unwrap_or(Delivery::Sent)
+    }
+    fn finish(&mut self) {
+        for wire in &mut self.wires {
+            wire.sink.finish();
+        }
     }
 }
 
 impl PlayOutput {
-    /// To the network.
-    pub(super) fn wire(output: WireOutput, splits: SplitWatch) -> Self {
-        let output = Box::new(output);
-        Self::of(Main::Wire { output, splits })
-    }
-
-    /// To nodes of ROS 1.
-    pub(super) fn ros1(output: Ros1Output) -> Self {
-        Self::of(Main::Ros1(Box::new(output)))
-    }
-
-    /// To nothing.
-    pub(super) fn null() -> Self {
-        Self::of(Main::Null(Null))
-    }
-
-    fn of(main: Main) -> Self {
+    /// To these wires.
+    pub(super) fn to(wires: Vec<WireSink>) -> Self {
         Self {
-            main,
-            viewers_only: BTreeSet::new(),
+            wires,
             #[cfg(feature = "foxglove")]
             viewers: None,
-        }
-    }
-
-    /// Sends these topics to viewers alone.
-    pub(super) fn with_viewers_only(self, viewers_only: BTreeSet<TopicId>) -> Self {
-        Self {
-            viewers_only,
-            ..self
         }
     }
 
@@ -110,12 +106,99 @@ impl PlayOutput {
             ..self
         }
     }
+}
 
-    fn inner(&mut self) -> &mut dyn Output {
-        match &mut self.main {
-            Main::Wire { output, .. } => output.as_mut(),
-            Main::Ros1(output) => output.as_mut(),
-            Main::Null(output) => output,
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use bagplay::bag::{Bag, Direction, Selection, StartAt};
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// Takes messages as it is told, and writes down the topics of those that it got.
+    struct Fake {
+        takes: Delivery,
+        has_clock: bool,
+        got: Arc<Mutex<Vec<TopicId>>>,
+    }
+
+    impl Output for Fake {
+        fn segment(&mut self, _: &Segment) {}
+        fn clock(&mut self, _: Time<Ros>) {}
+        fn serve_clock(&mut self, period: Option<Duration>) -> bool {
+            self.has_clock && period.is_some()
         }
+        fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
+            self.got.lock().unwrap().push(message.topic);
+            self.takes.clone()
+        }
+        fn finish(&mut self) {}
+    }
+
+    type Got = Arc<Mutex<Vec<TopicId>>>;
+
+    fn wire(takes: Delivery, left_out: &[u32]) -> (WireSink, Got) {
+        let got = Got::default();
+        let fake = Fake {
+            has_clock: takes == Delivery::Sent,
+            takes,
+            got: Arc::clone(&got),
+        };
+        let left_out = left_out.iter().copied().map(TopicId);
+        (WireSink::new(Box::new(fake), left_out), got)
+    }
+
+    fn any_message() -> Message {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+        let bag = Bag::open(&[demo]).unwrap();
+        let start = StartAt::At(bag.range().unwrap().start());
+        let mut cursor = bag.cursor(&Selection::all(&bag), start, Direction::Forward);
+        cursor.next().unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_message_counts_as_the_first_wire_that_takes_it_has_sent_it() {
+        let transcoded = || Delivery::Transcoded(Bytes::from_static(b"x"));
+        let message = any_message();
+        let topic = message.topic.0;
+        for (wires, due) in [
+            (vec![], Delivery::Sent),
+            (vec![wire(Delivery::Dropped, &[])], Delivery::Dropped),
+            (
+                vec![wire(Delivery::Dropped, &[]), wire(transcoded(), &[])],
+                transcoded(),
+            ),
+            (
+                vec![wire(transcoded(), &[]), wire(Delivery::Sent, &[])],
+                transcoded(),
+            ),
+            (
+                vec![wire(Delivery::Sent, &[topic]), wire(Delivery::Dropped, &[])],
+                Delivery::Dropped,
+            ),
+            // Only viewers receive it.
+            (vec![wire(Delivery::Dropped, &[topic])], Delivery::Sent),
+        ] {
+            let (sinks, got): (Vec<_>, Vec<_>) = wires.into_iter().unzip();
+            let carrying: Vec<bool> = sinks.iter().map(|it| it.carries(message.topic)).collect();
+            let mut out = PlayOutput::to(sinks);
+            assert_eq!(out.message(&message, Occasion::Due), due);
+            let got = got.iter().map(|got| !got.lock().unwrap().is_empty());
+            assert_eq!(got.collect::<Vec<_>>(), carrying);
+        }
+    }
+
+    #[test]
+    fn each_wire_is_told_how_the_clock_is_served() {
+        let period = Some(Duration::from_millis(10));
+        let serves = |takes: &[Delivery]| {
+            let sinks = takes.iter().map(|takes| wire(takes.clone(), &[]).0);
+            PlayOutput::to(sinks.collect()).serve_clock(period)
+        };
+        assert!(serves(&[]));
+        assert!(serves(&[Delivery::Dropped, Delivery::Sent]));
+        assert!(!serves(&[Delivery::Dropped]));
     }
 }

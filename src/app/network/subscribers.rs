@@ -4,30 +4,23 @@ use std::collections::BTreeSet;
 
 use bagplay::bag::TopicId;
 use bagplay::cli::Plan;
-use bagplay::wire::{EntityKind, Graph, Monitor};
+use bagplay::wire::EntityKind;
 
 use super::Network;
-use super::ros1::{Ros1Counts, Ros1Network};
-
-const CLOCK_TYPE: &str = "rosgraph_msgs/msg/Clock";
+use super::wires::{OneWire, WireCounts};
 
 /// The numbers of subscribers of the topics of a recording, and of `/clock`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubscriberCounts {
     topics: usize,
-    monitor: Option<Monitor>,
-    /// `None` without zenoh.
-    graph: Option<Graph>,
-    /// On the wire of ROS 1.
-    ros1: Option<Ros1Counts>,
+    wires: Vec<WireCounts>,
 }
 
 impl SubscriberCounts {
-    /// By topic id, and of `/clock`; `None` where it is not known.
+    /// By topic id, and of `/clock`, on all wires together; `None` where it is not known.
     pub(crate) fn get(&self) -> (Vec<Option<usize>>, Option<usize>) {
-        let mut counts = vec![None; self.topics];
-        let of_ros1 = self.ros1.iter().flat_map(Ros1Counts::topics);
-        for topic in self.monitor.iter().flat_map(Monitor::topics).chain(of_ros1) {
+        let mut counts: Vec<Option<usize>> = vec![None; self.topics];
+        for topic in self.wires.iter().flat_map(WireCounts::topics) {
             // Plain subscribers cannot be counted: there are some or none.
             let count = if topic.qos.is_some() {
                 topic.subscribers
@@ -36,31 +29,25 @@ impl SubscriberCounts {
             };
             for id in topic.ids {
                 if let Some(slot) = counts.get_mut(id.index()) {
-                    *slot = Some(count);
+                    *slot = Some(slot.unwrap_or(0) + count);
                 }
             }
         }
-        let has_clock = self.monitor.as_ref().is_some_and(Monitor::has_clock);
-        let clock = self.graph.as_ref().filter(|_| has_clock);
-        let clock = clock.map(|graph| graph.subscribers("/clock", CLOCK_TYPE));
-        let of_ros1 = self.ros1.as_ref().and_then(Ros1Counts::clock);
-        (counts, clock.or(of_ros1))
+        let clocks: Vec<usize> = self.wires.iter().filter_map(WireCounts::clock).collect();
+        let clock = (!clocks.is_empty()).then(|| clocks.into_iter().sum());
+        (counts, clock)
     }
 }
 
 impl Network {
     /// Whether another node subscribes to `/clock`.
     pub(crate) fn has_clock_subscriber(&self) -> bool {
-        if let Some(ros1) = &self.ros1 {
-            return ros1.has_clock_subscriber();
-        }
-        let session = self.session.as_ref();
-        session.is_some_and(|it| it.graph().subscribers("/clock", CLOCK_TYPE) > 0)
+        self.wires.iter().any(OneWire::has_clock_subscriber)
     }
 
     /// The other nodes, and how much they have declared: it changes when one joins, leaves or declares anything.
     pub(crate) fn joined(&self) -> (Vec<String>, usize) {
-        let session = self.session.as_ref();
+        let session = self.session();
         session.map_or_else(Default::default, |session| {
             let graph = session.graph();
             (graph.nodes(), graph.tokens().len())
@@ -70,10 +57,7 @@ impl Network {
     /// The topics that other nodes publish, sorted, without those that every node has.
     pub(crate) fn published(&self) -> Vec<String> {
         const OF_EVERY_NODE: [&str; 3] = ["/clock", "/parameter_events", "/rosout"];
-        let tokens = self
-            .session
-            .as_ref()
-            .map(|session| session.graph().tokens());
+        let tokens = self.session().map(|session| session.graph().tokens());
         let tokens = tokens.into_iter().flatten();
         let publishers = tokens.filter(|token| token.kind == EntityKind::Publisher);
         let topics = publishers.filter_map(|token| Some(token.endpoint?.name));
@@ -85,7 +69,7 @@ impl Network {
 
     /// A node of another session that publishes a topic.
     pub(crate) fn publisher(&self, topic: &str) -> Option<String> {
-        self.session.as_ref()?.graph().publisher(topic)
+        self.session()?.graph().publisher(topic)
     }
 
     /// Whether a topic has as many subscribers as the plan asks for.
@@ -97,31 +81,29 @@ impl Network {
     pub(crate) fn short_of(&self, plan: &Plan, topic: TopicId) -> Option<(usize, u32)> {
         let least = *plan.least_subscribers.get(&topic)?;
         let chosen = plan.chosen.iter().find(|chosen| chosen.id == topic)?;
-        let there = match &self.ros1 {
-            Some(ros1) => ros1.subscriber_count(topic),
-            None => self.session.as_ref()?.graph().reached(&chosen.name),
-        };
+        if self.wires.is_empty() {
+            return None;
+        }
+        let there = self.wires.iter();
+        let there = there.map(|wire| wire.subscriber_count(topic, &chosen.name));
+        let there: usize = there.sum();
         let is_short = u32::try_from(there).is_ok_and(|there| there < least);
         is_short.then_some((there, least))
     }
 
     /// The nodes that receive what this session publishes on a topic, sorted.
     pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
-        if let Some(ros1) = &self.ros1 {
-            return ros1.subscriber_nodes(topic);
-        }
-        let session = self.session.as_ref();
-        session.map_or_else(Vec::new, |it| it.graph().subscriber_nodes(topic))
+        let nodes = self.wires.iter();
+        let mut nodes: Vec<String> = nodes.flat_map(|it| it.subscriber_nodes(topic)).collect();
+        nodes.sort();
+        nodes
     }
 
     /// The numbers for a recording with this many topics.
     pub(crate) fn subscriber_counts(&self, topics: usize) -> SubscriberCounts {
-        let session = self.session.as_ref();
         SubscriberCounts {
             topics,
-            monitor: self.monitor.clone(),
-            graph: session.map(bagplay::wire::Session::graph),
-            ros1: self.ros1.as_ref().map(Ros1Network::counts),
+            wires: self.wires.iter().map(OneWire::counts).collect(),
         }
     }
 }

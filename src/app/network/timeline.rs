@@ -75,13 +75,13 @@ impl Network {
         )
     }
 
-    /// Only the ROS 2 wire has services.
+    /// On the first wire of ROS 2: only those have services.
     fn serve_timeline(
         &self,
         transport: &Transport,
         served: ServedTimeline,
     ) -> Result<Vec<Services>, Failure> {
-        let Some(session) = self.ros_session() else {
+        let Some(session) = self.node_sessions().next() else {
             return Ok(Vec::new());
         };
         let services = session.serve_timeline(transport, served);

@@ -85,7 +85,7 @@ pub(crate) fn run(
     // Clients take a node with these services for a player, so they come last.
     let services = network.serve_player(&plan, &transport)?;
     let description = of_player(args, &plan, &bag);
-    network.serve_node(description, &transport, log_target)?;
+    network.serve_node(&description, &transport, log_target)?;
     let run = Run {
         rules,
         plan: &plan,
@@ -99,7 +99,7 @@ pub(crate) fn run(
     };
     let watched = interface.watch(args, &run, &running, &bag, reach, &marks);
     let (report, out, mut ending) = shutdown::join(&run, running, watched)?;
-    if let Some(services) = &services {
+    for services in &services {
         services.tell_end();
     }
     drop((state, services, timeline));
@@ -109,6 +109,7 @@ pub(crate) fn run(
     }
     let (mut ending, unsent_bytes) = shutdown::drain(&run, ending);
     let losses = run.network.losses().with_unsent_bytes(unsent_bytes);
+    let by_wire = run.network.by_wire(&bag);
     let followed = run.followed.as_ref().map(Followed::summary);
     shutdown::leave(network, out);
     let viewers = viewers.map(Viewers::end);
@@ -118,7 +119,8 @@ pub(crate) fn run(
 
     let summary = Summary::new(&bag, &plan, &report, ending.how, &losses)
         .with_followed(followed)
-        .with_viewers(viewers);
+        .with_viewers(viewers)
+        .with_wires(by_wire);
     if ending.how == Ending::End && summary.is_empty() && has_no_message(&bag, &plan) {
         let range = plan.options.played.range;
         let (start, stop) = (range.start(), range.stop());
@@ -293,7 +295,7 @@ impl Interface {
                         enter_key::listen(
                             run.transport.clone(),
                             has_viewers,
-                            &args.wire.resume_command(),
+                            args.wire.resume_command().as_deref(),
                         );
                     }
                 }

@@ -78,7 +78,7 @@ impl Followed {
         plan: &Plan,
         transport: &Transport,
     ) -> Result<Option<Self>, Failure> {
-        let asked = network.session.as_ref().zip(args.follow.as_deref());
+        let asked = network.session().zip(args.follow.as_deref());
         let (range, _) = plan.options.played.current();
         let start = |(session, topic): (&Session, &str)| {
             Self::start(args, topic, session, transport, range)

@@ -13,7 +13,7 @@ use crate::app::signals;
 /// Says how the network was joined. Without a path to it the plan holds playback, or this fails, as the rules say; it
 /// fails if they do not allow another publisher of `/clock` and there is one.
 pub(crate) fn begin(network: &Network, rules: Rules, plan: &mut Plan) -> Result<(), Failure> {
-    if let Some(description) = network.describe() {
+    for description in network.descriptions() {
         tracing::info!("{description}");
     }
     require_path(rules.on_disconnect, network, plan)?;

@@ -20,7 +20,7 @@ use bagplay::wire::{PathState, Session, WireEvent};
 use crossbeam_channel::Receiver;
 
 use super::log::LogTarget;
-use super::network::Network;
+use super::network::{Network, NetworkEvent};
 use awaited::{Awaited, Change, Waiting};
 use followed::Followed;
 use other_publishers::OtherPublishers;
@@ -49,7 +49,7 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// The clock that is followed, and the session that receives it.
     fn followed(&self) -> Option<(&Followed, &Session)> {
-        self.followed.as_ref().zip(self.network.session.as_ref())
+        self.followed.as_ref().zip(self.network.session())
     }
 }
 
@@ -123,17 +123,17 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Passes an event to the player, and logs it.
-    pub(crate) fn take(&mut self, events: &[WireEvent]) {
+    pub(crate) fn take(&mut self, events: &[NetworkEvent]) {
         self.log_events(events);
-        let joined = |event: &WireEvent| matches!(event, WireEvent::SubscriberJoined { .. });
+        let joined = |it: &NetworkEvent| matches!(it.event, WireEvent::SubscriberJoined { .. });
         self.check_queues(events.iter().any(joined));
         self.check();
     }
 
     /// Logs events. The first one that ends the run is the reason of its end.
-    pub(crate) fn log_events(&mut self, events: &[WireEvent]) {
+    pub(crate) fn log_events(&mut self, events: &[NetworkEvent]) {
         for event in events {
-            if let WireEvent::ForeignPublisher { topics, node } = event {
+            if let WireEvent::ForeignPublisher { topics, node } = &event.event {
                 self.other_publishers
                     .add(node, topics, self.run.transport.now());
                 continue;
@@ -361,7 +361,7 @@ impl<'a> Supervisor<'a> {
     /// How the run ended. A short run may be over before its events have been read: they are logged first, and an event
     /// that ends a run counts.
     pub(crate) fn ended(mut self) -> Ended {
-        let unread: Vec<WireEvent> = self.run.network.events().try_iter().collect();
+        let unread: Vec<NetworkEvent> = self.run.network.events().try_iter().collect();
         self.log_events(&unread);
         let other_publishers = self.other_publishers.all();
         self.warn_of(&other_publishers);
@@ -379,21 +379,21 @@ impl<'a> Supervisor<'a> {
 }
 
 /// Logs an event. If it ends the run, it is not logged: the reason is returned.
-fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<String> {
-    match event {
+fn take_event(run: &Run<'_>, event: &NetworkEvent) -> Option<String> {
+    match &event.event {
         WireEvent::ForeignClock { .. } if run.rules.strict_clock => {
-            return Some(run.hints.event(event));
+            return Some(event.text(Some(run.hints)));
         }
-        WireEvent::AskedToEnd(reason) => return Some(reason.clone()),
+        WireEvent::AskedToEnd(reason) => return Some(event.on_its_wire(reason)),
         // The path is handled as a state, not as an event.
         WireEvent::PathChanged => {}
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }
         | WireEvent::Matching { .. }
         | WireEvent::ClockSubscriber { .. }
-        | WireEvent::OwnClock { .. } => tracing::debug!("{event}"),
-        WireEvent::BecameRouter { .. } => tracing::info!("{event}"),
-        _ => tracing::warn!("{}", run.hints.event(event)),
+        | WireEvent::OwnClock { .. } => tracing::debug!("{}", event.text(None)),
+        WireEvent::BecameRouter { .. } => tracing::info!("{}", event.text(None)),
+        _ => tracing::warn!("{}", event.text(Some(run.hints))),
     }
     None
 }

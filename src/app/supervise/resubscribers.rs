@@ -7,10 +7,13 @@ use bagplay::time::{Duration, Steady, Time};
 /// The time-out for their return.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// A topic with a subscriber on a wire, which is a number.
+type OnWire = (usize, TopicId);
+
 /// The topics that had a subscriber, and the deadline for their return.
 #[derive(Debug, Default)]
 pub(crate) struct Resubscribers {
-    topics: Vec<TopicId>,
+    topics: Vec<OnWire>,
     deadline: Option<Time<Steady>>,
 }
 
@@ -46,7 +49,7 @@ impl Resubscribers {
         &mut self,
         now: Time<Steady>,
         has_path: bool,
-        subscribed: Vec<TopicId>,
+        subscribed: Vec<OnWire>,
     ) -> Option<Return> {
         let Some(deadline) = self.deadline else {
             if has_path && !subscribed.is_empty() {
@@ -80,8 +83,8 @@ mod tests {
         Time::from_nanos(seconds * 1_000_000_000)
     }
 
-    fn topics(ids: &[u32]) -> Vec<TopicId> {
-        ids.iter().copied().map(TopicId).collect()
+    fn topics(ids: &[u32]) -> Vec<OnWire> {
+        ids.iter().map(|id| (0, TopicId(*id))).collect()
     }
 
     #[test]

@@ -53,10 +53,7 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
         }
         is_asked
     });
-    let left = match drained {
-        Drained::Whole => 0,
-        Drained::CalledOff { bytes } | Drained::Untaken { bytes } => bytes,
-    };
+    let left = drained.bytes();
     if matches!(drained, Drained::Untaken { .. }) {
         let nodes = run.network.late_nodes();
         let who = if nodes.is_empty() {

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use bagplay::ci::child::{ChildExit, How, Meaning, ProcessEnd};
 use bagplay::ci::drive::{Desk, Trouble};
-use bagplay::cli::Exit;
+use bagplay::cli::{Exit, Hints};
 use bagplay::time::Duration;
 use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, never};
 
-use crate::app::network::Network;
+use crate::app::network::{Network, NetworkEvent};
 
 /// The events of a run against a program under test. Without one there are none.
 #[derive(Debug)]
@@ -105,12 +105,12 @@ impl UnderTest {
 
     /// Topics that another node begins to publish are not sent any more: their subscribers would receive both. Takes
     /// the events that say so.
-    pub(crate) fn close_loops(&self, events: &mut Vec<WireEvent>, network: &Network) {
+    pub(crate) fn close_loops(&self, events: &mut Vec<NetworkEvent>, network: &Network) {
         let Some(desk) = &self.desk else {
             return;
         };
         events.retain(|event| {
-            let WireEvent::ForeignPublisher { topics, node } = event else {
+            let WireEvent::ForeignPublisher { topics, node } = &event.event else {
                 return true;
             };
             // It may have left meanwhile.
@@ -128,19 +128,14 @@ impl UnderTest {
         });
     }
 
-    /// Notes nodes that do not get a topic, because they have another definition of its type. `shown` is the sentence
-    /// for an event.
-    pub(crate) fn note_mismatches(
-        &mut self,
-        events: &[WireEvent],
-        shown: impl Fn(&WireEvent) -> String,
-    ) {
+    /// Notes nodes that do not get a topic, because they have another definition of its type.
+    pub(crate) fn note_mismatches(&mut self, events: &[NetworkEvent], hints: &Hints) {
         if self.desk.is_none() {
             return;
         }
-        let is_mismatch = |event: &&WireEvent| matches!(event, WireEvent::TypeMismatch { .. });
+        let is_mismatch = |it: &&NetworkEvent| matches!(it.event, WireEvent::TypeMismatch { .. });
         for event in events.iter().filter(is_mismatch) {
-            let sentence = shown(event);
+            let sentence = event.text(Some(hints));
             if !self.mismatches.contains(&sentence) {
                 self.mismatches.push(sentence);
             }

@@ -65,7 +65,7 @@ pub(crate) fn run(
     let timeline = network.serve_no_recording(&plan, &transport)?;
     let services = network.serve_player(&plan, &transport)?;
     let description = of_clock_server(args, &plan);
-    network.serve_node(description, &transport, log_target)?;
+    network.serve_node(&description, &transport, log_target)?;
     let run = Run {
         rules,
         plan: &plan,
@@ -78,12 +78,16 @@ pub(crate) fn run(
         followed: None,
     };
     if plan.options.intent == Intent::Pause {
-        enter_key::listen(run.transport.clone(), false, &args.wire.resume_command());
+        enter_key::listen(
+            run.transport.clone(),
+            false,
+            args.wire.resume_command().as_deref(),
+        );
     }
     let subject = Subject::Clock(args.source.name(), start);
     let watched = headless::watch(&run, &mut UnderTest::default(), &running, subject, true);
     let (report, out, ending) = shutdown::join(&run, running, Ok(watched))?;
-    if let Some(services) = &services {
+    for services in &services {
         services.tell_end();
     }
     drop((state, services, timeline, machine_time));

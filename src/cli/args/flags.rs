@@ -65,7 +65,7 @@ impl Cli {
         let mut cli = Self::try_parse_from(spread_lists(verb_first(words, &command)))
             .map_err(|error| printable(error, &mut command))?;
         let follow = &cli.play.follow;
-        let refused = follow.refused(cli.play.wire.wire);
+        let refused = follow.refused(cli.play.wire.wires());
         let wire = match &cli.command {
             Some(Verb::Clock(args)) => &args.wire,
             _ => &cli.play.wire,

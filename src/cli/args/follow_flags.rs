@@ -51,9 +51,9 @@ impl FollowArgs {
         }
     }
 
-    /// Why these flags are refused on this wire.
-    pub(crate) fn refused(&self, wire: Wire) -> Option<&'static str> {
-        let is_refused = self.follow.is_some() && wire != Wire::RmwZenoh;
+    /// Why these flags are refused on these wires.
+    pub(crate) fn refused(&self, wires: &[Wire]) -> Option<&'static str> {
+        let is_refused = self.follow.is_some() && !wires.contains(&Wire::RmwZenoh);
         is_refused.then_some("--follow: a clock is followed with --wire rmw_zenoh only")
     }
 }

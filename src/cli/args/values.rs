@@ -1,6 +1,9 @@
 //! The values of flags that are enumerations, names, sizes, or numbers of their own type.
 
+use std::fmt;
+
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use crate::player::{Pace, parse_clock_hz};
 use crate::time::{InvalidSpeed, Speed, Unreadable};
@@ -122,6 +125,14 @@ pub enum SharedMemoryArg {
     On,
     /// Never.
     Off,
+}
+
+impl fmt::Display for Wire {
+    /// As it is named on the command line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", PossibleValue::get_name))
+    }
 }
 
 impl Wire {

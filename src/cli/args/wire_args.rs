@@ -16,9 +16,9 @@ use crate::wire::BridgeNamespace;
 pub struct WireArgs {
     /// Protocol
     ///
-    /// The default is `rmw_zenoh`.
-    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
-    pub wire: Wire,
+    /// The default is `rmw_zenoh`. May be given more than once: messages and clock are then sent on all of these wires.
+    #[arg(long, value_enum, default_values_t = [Wire::RmwZenoh], hide_default_value = true)]
+    wire: Vec<Wire>,
     /// Namespace of the bridges to DDS, as in their configuration, such as /bot1
     #[arg(
         long,
@@ -83,32 +83,66 @@ pub struct WireArgs {
 }
 
 impl WireArgs {
-    /// The command with which another terminal resumes a player on this wire.
-    pub fn resume_command(&self) -> String {
-        match self.wire {
-            Wire::Ros1 => {
-                let node = self.node_name.trim_start_matches('/');
-                format!("rosservice call /{node}/resume")
-            }
-            _ => "play ctl resume".to_owned(),
-        }
+    /// The wires, in the order in which they are given; at least one.
+    pub fn wires(&self) -> &[Wire] {
+        &self.wire
+    }
+
+    /// Whether a wire is one of them.
+    pub fn has(&self, wire: Wire) -> bool {
+        self.wire.contains(&wire)
+    }
+
+    /// Whether the subscribers on one of them are ROS 2 nodes.
+    pub fn has_ros2(&self) -> bool {
+        self.wire.iter().any(|wire| wire.is_ros2())
+    }
+
+    /// The command with which another terminal resumes a player, on the first of its wires that has one.
+    pub fn resume_command(&self) -> Option<String> {
+        let node = self.node_name.trim_start_matches('/');
+        self.wire.iter().find_map(|wire| match wire {
+            Wire::RmwZenoh => Some("play ctl resume".to_owned()),
+            Wire::Ros2Dds => Some(format!(
+                "ros2 service call /{node}/resume rosbag2_interfaces/srv/Resume"
+            )),
+            Wire::Ros1 => Some(format!("rosservice call /{node}/resume")),
+            Wire::Zenoh | Wire::Null => None,
+        })
     }
 
     /// Why these flags are refused together.
     pub(crate) fn refused(&self) -> Option<&'static str> {
-        match self.wire {
-            Wire::Ros1 if self.congestion == CongestionArg::BlockFirst => {
-                Some("--congestion block-first: --wire ros1 has block and drop")
-            }
-            wire if self.use_sim_time && wire != Wire::Ros1 => {
-                Some("--use-sim-time needs --wire ros1: nodes of ROS 2 have it as a parameter")
-            }
-            Wire::Ros2Dds if self.domain_id.is_some() => {
-                Some("--domain-id: with --wire ros2dds, the bridge has the domain")
-            }
-            Wire::Ros2Dds => None,
-            _ if self.bridge_namespace == BridgeNamespace::default() => None,
-            _ => Some("--bridge-namespace needs --wire ros2dds"),
-        }
+        let several = self.wire.len() > 1;
+        let is_repeated = |(at, wire): (usize, &Wire)| self.wire[..at].contains(wire);
+        let has_namespace = self.bridge_namespace != BridgeNamespace::default();
+        [
+            (
+                several && self.has(Wire::Null),
+                "--wire null: it is given alone",
+            ),
+            (
+                self.wire.iter().enumerate().any(is_repeated),
+                "--wire: each wire is given once",
+            ),
+            (
+                self.has(Wire::Ros1) && self.congestion == CongestionArg::BlockFirst,
+                "--congestion block-first: --wire ros1 has block and drop",
+            ),
+            (
+                self.use_sim_time && !self.has(Wire::Ros1),
+                "--use-sim-time needs --wire ros1: nodes of ROS 2 have it as a parameter",
+            ),
+            (
+                self.domain_id.is_some() && self.wire == [Wire::Ros2Dds],
+                "--domain-id: with --wire ros2dds, the bridge has the domain",
+            ),
+            (
+                has_namespace && !self.has(Wire::Ros2Dds),
+                "--bridge-namespace needs --wire ros2dds",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(is_refused, why)| is_refused.then_some(why))
     }
 }

@@ -17,9 +17,10 @@ use crate::wire::check_name;
 /// More topics than these are not named.
 const MOST_NAMED: usize = 5;
 
-/// A topic in the form in which it is sent; `None` if its messages are not sent.
+/// A topic in the form in which it is sent; `None` if its messages are not sent. With several wires, the form is that
+/// of ROS 2 if one of them is of ROS 2.
 pub fn as_sent<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a, Topic>> {
-    if !args.wire.wire.is_ros2() {
+    if !args.wire.has_ros2() {
         return Some(Cow::Borrowed(topic));
     }
     let is_transcoded = args.topics.transcode == TranscodeArg::Auto;
@@ -44,7 +45,7 @@ pub(super) fn shared_names(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic])
         same.push(&topics[one.id.index()]);
     }
     // On the wires of ROS 2 there are two ways to write a type.
-    let is_ros2 = args.wire.wire.is_ros2();
+    let is_ros2 = args.wire.has_ros2();
     let form = |name: &str| {
         let dds = dds_type(name).filter(|_| is_ros2);
         dds.unwrap_or_else(|| name.to_owned())
@@ -71,7 +72,7 @@ pub(super) fn unreachable_names(
     chosen: &[Chosen],
     topics: &[Topic],
 ) -> Vec<String> {
-    if args.wire.wire != Wire::RmwZenoh {
+    if !args.wire.has(Wire::RmwZenoh) {
         return Vec::new();
     }
     let recorded = |one: &Chosen| &topics[one.id.index()];

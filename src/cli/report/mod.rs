@@ -10,3 +10,4 @@ pub(super) mod remote;
 pub(super) mod summary;
 pub(super) mod units;
 pub(super) mod verbs;
+pub(super) mod wire_summary;

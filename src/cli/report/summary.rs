@@ -8,9 +8,11 @@ use super::followed::FollowedSummary;
 use super::missing::findings::Findings;
 use super::missing::left_out::LeftOutMessages;
 use super::missing::losses::Losses;
+use super::missing::skipped::Skipped;
 use super::units::{bytes, count, factor, millis, plural, times};
+use super::wire_summary::WireSummary;
 use crate::bag::{Bag, Lost, MessageOrder};
-use crate::cli::plan::{LeftOut, Plan, pace_factor};
+use crate::cli::plan::{Plan, pace_factor};
 use crate::player::Report;
 use crate::time::Duration;
 use crate::untrusted::FileName;
@@ -57,6 +59,9 @@ pub struct Summary {
     followed: Option<FollowedSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     viewers: Option<ViewerSummary>,
+    /// If there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    wires: Vec<WireSummary>,
 }
 
 /// The viewers of a run that had a server for them. It is not known which messages they missed.
@@ -93,16 +98,6 @@ struct Held {
     gated: f64,
     paused: f64,
     stalled: f64,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-struct Skipped {
-    topic: String,
-    /// In the whole recording, as far as it says so.
-    messages: Option<u64>,
-    reason: String,
-    #[serde(skip)]
-    is_loss: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -193,11 +188,12 @@ impl Summary {
                 messages_lost(bag, plan)
             },
             damage,
-            skipped: plan.left_out.iter().map(skipped).collect(),
+            skipped: plan.left_out.iter().cloned().map(Skipped::from).collect(),
             topics: played.collect(),
             ended,
             followed: None,
             viewers: None,
+            wires: Vec::new(),
         }
     }
 
@@ -212,6 +208,12 @@ impl Summary {
     pub fn with_viewers(self, connected: Option<u64>) -> Self {
         let viewers = connected.map(|connected| ViewerSummary { connected });
         Self { viewers, ..self }
+    }
+
+    /// Adds what was sent on each wire, if there are several.
+    #[must_use]
+    pub fn with_wires(self, wires: Vec<WireSummary>) -> Self {
+        Self { wires, ..self }
     }
 
     /// Whether no message was sent.
@@ -229,17 +231,17 @@ impl Summary {
         self.topics.iter().any(|topic| topic.dropped > 0)
     }
 
-    /// Whether there are messages that should have been sent and could not be: dropped ones, and those of topics that
-    /// cannot be transcoded.
+    /// Whether there are messages that should have been sent and could not be, on all wires or on one of several:
+    /// dropped ones, and those of topics that cannot be transcoded.
     pub fn has_unsent(&self) -> bool {
-        self.unsent().topics() > 0
+        self.unsent().topics() > 0 || self.wires.iter().any(WireSummary::has_unsent)
     }
 
     /// The messages that were to be sent and were not.
     fn unsent(&self) -> LeftOutMessages<'_> {
         let mut all = LeftOutMessages::default();
         for one in &self.skipped {
-            if one.is_loss && one.messages != Some(0) {
+            if one.is_unsent() {
                 all.add(&one.reason, &one.topic, one.messages);
             }
         }
@@ -254,15 +256,6 @@ impl Summary {
     /// The damage of the recording.
     pub fn damage(&self) -> &Findings {
         &self.damage
-    }
-}
-
-fn skipped(left_out: &LeftOut) -> Skipped {
-    Skipped {
-        topic: left_out.topic.clone(),
-        messages: left_out.messages,
-        reason: left_out.reason.clone(),
-        is_loss: left_out.is_loss,
     }
 }
 
@@ -354,6 +347,9 @@ impl fmt::Display for Summary {
                 "\nat most {} lost by subscribers that took no data before their links closed",
                 plural(self.possibly_lost, "message")
             )?;
+        }
+        for wire in &self.wires {
+            write!(f, "\n{wire}")?;
         }
         for line in self.unsent().lines() {
             write!(f, "\nmessages not sent: {line}")?;

@@ -38,6 +38,8 @@ pub(crate) struct Connection {
     // Closing takes the fields in this order.
     links: Option<TransportEventsListener<()>>,
     takeover: Option<RouterTakeover>,
+    /// Whether another connection of this process was there before. That one closes the router.
+    is_second: bool,
     pub(crate) zenoh: zenoh::Session,
     blocking: Mutex<Option<BlockingSession>>,
     pub(crate) router: RouterSlot,
@@ -86,11 +88,53 @@ impl Connection {
             order: options.order,
             links: Some(links),
             takeover,
+            is_second: false,
             zenoh,
             blocking: Mutex::default(),
             router,
             config,
             is_answered,
+        })
+    }
+
+    /// Opens a second connection of this process, with a session of its own, in the same place of the network: with the
+    /// same router and the same configuration. A lost path of one is a lost path of both. To be closed before `self`.
+    pub(crate) fn open_second(
+        &self,
+        options: &WireOptions,
+        events: &Events,
+    ) -> Result<Self, WireError> {
+        let mut config = zenoh_config::another(self.config.clone())?;
+        let zid = zenoh_config::set_random_id(&mut config)?;
+        self.connectivity.add(&zid);
+        let opened = zenoh::open(config.clone())
+            .wait()
+            .map_err(|source| WireError::Open {
+                what: "another session, for another wire".to_owned(),
+                source,
+            })
+            .and_then(|zenoh| Ok((watch_links(&zenoh, events, &self.connectivity)?, zenoh)))
+            .inspect_err(|_| self.connectivity.remove(&zid));
+        let (links, zenoh) = opened?;
+        if self.is_answered {
+            self.connectivity.wait(LINK_PATIENCE);
+        }
+        Ok(Self {
+            target: self.target.clone(),
+            events: events.clone(),
+            connectivity: Arc::clone(&self.connectivity),
+            congestion: options.congestion,
+            stall_timeout: options.stall_timeout,
+            source_stamps: options.source_stamps,
+            order: options.order,
+            links: Some(links),
+            takeover: None,
+            is_second: true,
+            zenoh,
+            blocking: Mutex::default(),
+            router: self.router.clone(),
+            config,
+            is_answered: self.is_answered,
         })
     }
 
@@ -191,7 +235,12 @@ impl Connection {
         let second = second.map(|second| second.zenoh.close().timeout(patience).wait());
         let main = self.zenoh.close().timeout(patience).wait();
         // The router is closed last, because other sessions are reached through it.
-        let closed = [second.unwrap_or(Ok(())), main, self.router.close(patience)];
+        let router = if self.is_second {
+            Ok(())
+        } else {
+            self.router.close(patience)
+        };
+        let closed = [second.unwrap_or(Ok(())), main, router];
         for error in closed.into_iter().filter_map(Result::err) {
             self.events.warn(format!(
                 "not everything was sent when the session closed: {error}"

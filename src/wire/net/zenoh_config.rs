@@ -235,30 +235,44 @@ pub(crate) fn shares_memory(config: &Config) -> bool {
 /// The configuration of the session for blocking puts, beside the session that has `config`. `None` for a
 /// client: its router would drop at once whatever its nodes have no room for.
 pub(crate) fn blocking(
-    mut config: Config,
+    config: Config,
     stall_timeout: Duration,
 ) -> Result<Option<Config>, WireError> {
-    let mode = config.get_json("mode").unwrap_or_default();
-    if mode.contains("client") {
+    if is_client(&config) {
         return Ok(None);
     }
-    let listen: Vec<String> = peer_listeners(&config)
-        .iter()
-        .filter_map(|endpoint| any_port(endpoint))
-        .collect();
-    for (key, value) in [
-        ("listen/endpoints", list(&listen).as_str()),
-        ("open/return_conditions/connect_scouted", "false"),
-        // Repeated sequence numbers of a latched topic must not close the link of a subscriber that is stuck.
-        (
-            "qos/publication",
-            r#"[{key_exprs:["**/@adv/**"],config:{congestion_control:"drop"}}]"#,
-        ),
-    ] {
-        set(&mut config, key, value)?;
-    }
+    let mut config = another(config)?;
+    // Repeated sequence numbers of a latched topic must not close the link of a subscriber that is stuck.
+    set(
+        &mut config,
+        "qos/publication",
+        r#"[{key_exprs:["**/@adv/**"],config:{congestion_control:"drop"}}]"#,
+    )?;
     set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
     Ok(Some(config))
+}
+
+/// The configuration of another session of this process that is reached in the same ways as the one that has `config`.
+/// Where that one listens, this one listens at a free port of the same address.
+pub(crate) fn another(mut config: Config) -> Result<Config, WireError> {
+    if !is_client(&config) {
+        let listen: Vec<String> = peer_listeners(&config)
+            .iter()
+            .filter_map(|endpoint| any_port(endpoint))
+            .collect();
+        set(&mut config, "listen/endpoints", &list(&listen))?;
+        set(
+            &mut config,
+            "open/return_conditions/connect_scouted",
+            "false",
+        )?;
+    }
+    Ok(config)
+}
+
+fn is_client(config: &Config) -> bool {
+    let mode = config.get_json("mode").unwrap_or_default();
+    mode.contains("client")
 }
 
 fn peer_listeners(config: &Config) -> Vec<String> {
@@ -387,6 +401,35 @@ mod tests {
         ] {
             assert_eq!(peer.get_json(key).unwrap(), value, "{key}");
         }
+    }
+
+    #[test]
+    fn another_session_listens_at_a_free_port_of_each_address() {
+        let role = Role::Peer {
+            connect: vec!["tcp/localhost:7447".to_owned()],
+            listen: vec!["tcp/localhost:0".to_owned(), "tcp/0.0.0.0:7450".to_owned()],
+            is_answered: true,
+        };
+        let config = another(built_in(&role, Duration::from_secs(5)).unwrap()).unwrap();
+        for (key, value) in [
+            ("connect/endpoints", "[\"tcp/localhost:7447\"]"),
+            (
+                "listen/endpoints",
+                "[\"tcp/localhost:0\",\"tcp/0.0.0.0:0\"]",
+            ),
+        ] {
+            assert_eq!(config.get_json(key).unwrap(), value, "{key}");
+        }
+        let connect = vec!["tcp/10.0.0.1:7447".to_owned()];
+        let client = built_in(&Role::Client { connect }, Duration::from_secs(5)).unwrap();
+        let listen = client.get_json("listen/endpoints").unwrap();
+        assert_eq!(
+            another(client)
+                .unwrap()
+                .get_json("listen/endpoints")
+                .unwrap(),
+            listen
+        );
     }
 
     #[test]

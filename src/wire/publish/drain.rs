@@ -51,6 +51,26 @@ pub enum Drained {
     },
 }
 
+impl Drained {
+    /// The result of two waits, one after the other.
+    pub const fn and(self, other: Self) -> Self {
+        let bytes = self.bytes() + other.bytes();
+        match (self, other) {
+            (Self::Whole, Self::Whole) => Self::Whole,
+            (Self::CalledOff { .. }, _) | (_, Self::CalledOff { .. }) => Self::CalledOff { bytes },
+            _ => Self::Untaken { bytes },
+        }
+    }
+
+    /// The bytes that have not left.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Whole => 0,
+            Self::Untaken { bytes } | Self::CalledOff { bytes } => bytes,
+        }
+    }
+}
+
 /// Returns when everything that was put has left, when nothing has moved for `patience`, or when
 /// `is_called_off`, which is called at each sample, returns `true`.
 pub(crate) fn drain(

@@ -55,6 +55,18 @@ pub struct Missed {
     pub possibly_lost: u64,
 }
 
+impl Missed {
+    /// The counts of both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            stalled: self.stalled + other.stalled,
+            lost: self.lost + other.lost,
+            possibly_lost: self.possibly_lost + other.possibly_lost,
+        }
+    }
+}
+
 /// The messages that share a queue at each link: those of one priority. While the queue of one lane has no room, zenoh
 /// drops messages of that lane only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,6 +6,8 @@ mod peer;
 #[cfg(feature = "cli")]
 mod program;
 mod publish;
+#[cfg(feature = "cli")]
+mod several;
 mod slow;
 
 use std::net::TcpListener;

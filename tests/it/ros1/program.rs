@@ -1,7 +1,8 @@
 //! `play --wire ros1`, as a program.
 
+use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use super::free_master;
 use super::peer::{Client, Subscriber, Val, call, text, try_call};
@@ -9,23 +10,83 @@ use crate::support::mcaps::Files;
 use crate::support::patience::until;
 use crate::support::ros1::{ChannelSpec, ros1_file, string};
 
+/// The player on the wire of ROS 1.
 fn play(master: &str, bag: &Path, args: &[&str]) -> Command {
+    let args: Vec<&str> = ["--wire", "ros1"]
+        .into_iter()
+        .chain(args.iter().copied())
+        .collect();
+    play_on(master, bag, &args)
+}
+
+/// The player; `master` is that of ROS 1.
+pub(super) fn play_on(master: &str, bag: &Path, args: &[&str]) -> Command {
     let mut play = Command::new(assert_cmd::cargo::cargo_bin("play"));
-    play.arg(bag).args(["--wire", "ros1"]).args(args);
+    play.arg(bag).args(args);
     play.env_remove("RUST_LOG").env("CI", "1");
     play.env("ROS_MASTER_URI", master);
-    play.env_remove("ROS_HOSTNAME").env_remove("ROS_IP");
+    for variable in ["ROS_HOSTNAME", "ROS_IP", "ROS_DOMAIN_ID"] {
+        play.env_remove(variable);
+    }
     play.stdin(Stdio::null());
     play.stdout(Stdio::piped()).stderr(Stdio::piped());
     play
 }
 
-fn text_of(output: &Output) -> String {
+/// A player that runs; killed when it is dropped.
+pub(super) struct WireRun {
+    child: Option<Child>,
+    log: tempfile::NamedTempFile,
+}
+
+impl WireRun {
+    /// Starts a player.
+    pub(super) fn start(mut play: Command) -> Self {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        play.stderr(File::create(log.path()).unwrap());
+        Self {
+            child: Some(play.spawn().unwrap()),
+            log,
+        }
+    }
+
+    /// Waits until it has logged these words.
+    #[track_caller]
+    pub(super) fn wait_for_text(&self, words: &str) {
+        until(words, || self.logged().contains(words));
+    }
+
+    /// Waits for its end; the output has the log.
+    pub(super) fn end(mut self) -> Output {
+        let child = self.child.take().unwrap();
+        let output = child.wait_with_output().unwrap();
+        Output {
+            stderr: self.logged().into_bytes(),
+            ..output
+        }
+    }
+
+    fn logged(&self) -> String {
+        std::fs::read_to_string(self.log.path()).unwrap()
+    }
+}
+
+impl Drop for WireRun {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+pub(super) fn text_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Two topics; the second one has a single message.
-fn files() -> Files {
+pub(super) fn files() -> Files {
     let channel = |topic| ChannelSpec::ros1(topic, "std_msgs/String", "string data\n");
     let channels = [channel("/chatter"), channel("/map")];
     let second = 1_000_000_000;
@@ -42,7 +103,7 @@ fn a_recording_is_played_to_nodes_and_no_master_has_to_be_started() {
     let (master, files) = (free_master(), files());
     let flags = "--clock --use-sim-time --wait-for-subscribers /chatter --format json";
     let flags: Vec<&str> = flags.split(' ').collect();
-    let run = play(&master, &files.paths[0], &flags).spawn().unwrap();
+    let run = WireRun::start(play(&master, &files.paths[0], &flags));
     let published = || try_call(&master, "getPublishedTopics", &[text("/x"), text("")]);
     until("the topics", || {
         published().is_some_and(|(_, topics)| topics.list().len() == 3)
@@ -67,7 +128,7 @@ fn a_recording_is_played_to_nodes_and_no_master_has_to_be_started() {
         .collect();
     assert!(seconds.len() > 5 && seconds.is_sorted(), "{seconds:?}");
     assert_eq!(chatter.message(), None);
-    let output = run.wait_with_output().unwrap();
+    let output = run.end();
     assert!(output.status.success(), "{}", text_of(&output));
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(summary["messages_sent"], 51);
@@ -110,8 +171,8 @@ fn nodes_drive_the_player_by_its_services() {
     const TRIGGER: &str = "937c9679a518e3a18d831e57125ea522";
     const SET_BOOL: &str = "09fb03525b03e7ea1fd3992bafd87e16";
     let (master, files) = (free_master(), files());
-    let run = play(&master, &files.paths[0], &["--start-paused", "--loop"]);
-    let run = { run }.spawn().unwrap();
+    let flags = ["--start-paused", "--loop"];
+    let run = WireRun::start(play(&master, &files.paths[0], &flags));
     let stop = [text("/x"), text("/rosbag2_player/stop")];
     until("the services", || {
         try_call(&master, "lookupService", &stop).is_some_and(|(code, _)| code == 1)
@@ -142,7 +203,7 @@ fn nodes_drive_the_player_by_its_services() {
         assert_eq!(chatter.message().unwrap(), string(&format!("message {n}")));
     }
     assert_eq!(client("stop", "*").call(b""), done);
-    let output = run.wait_with_output().unwrap();
+    let output = run.end();
     assert!(output.status.success(), "{}", text_of(&output));
     assert!(text_of(&output).contains("hint: rosservice call /rosbag2_player/resume"));
     assert!(try_call(&master, "getPid", &[text("/x")]).is_none());

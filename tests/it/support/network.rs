@@ -107,6 +107,13 @@ pub(crate) fn open(options: &WireOptions) -> (Session, Events) {
     (session.expect("a session"), Events(events))
 }
 
+/// A second session of the same process; the endpoints in `options` have no effect.
+pub(crate) fn open_beside(first: &Session, options: &WireOptions) -> (Session, Events) {
+    let (tell, events) = bounded(10_000);
+    let second = first.open_beside(options, move |event| drop(tell.try_send(event)));
+    (second.expect("a session"), Events(events))
+}
+
 /// A player that is the router, and its endpoint.
 pub(crate) fn router(change: impl FnOnce(&mut WireOptions)) -> (Session, Events, String) {
     let endpoint = free_endpoint();

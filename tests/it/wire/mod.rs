@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cli")]
 pub(crate) mod attached;
+pub(crate) mod beside;
 pub(crate) mod bulk;
 pub(crate) mod clock;
 pub(crate) mod clock_live;

@@ -46,7 +46,7 @@ fn start<'a>(
     plan: &mut Plan,
 ) -> Result<Started<'a>, Failure> {
     let args = setup.args;
-    if args.wire.wire != Wire::RmwZenoh {
+    if args.wire.wires() != [Wire::RmwZenoh] {
         return Err(needs_ros());
     }
     let system = setup.system;
@@ -74,7 +74,7 @@ fn start<'a>(
     };
     let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
     let recording = folder.file("outputs.mcap");
-    let session = network.session.as_ref().ok_or_else(needs_ros)?;
+    let session = network.session().ok_or_else(needs_ros)?;
     let outputs = receive(args, setup.bag, session, &desk, recording.clone())?;
     let child = match system {
         Some(_) => None,
@@ -154,7 +154,7 @@ pub(super) fn play_once(setup: &Setup<'_>, folder: &RunFolder) -> Result<Happene
     let playback = if let Some((ended, reason)) = refused {
         let unread: Vec<_> = network.events().try_iter().collect();
         let hints = Hints::new(args, &plan, setup.bag.topics());
-        under_test.note_mismatches(&unread, |event| hints.event(event));
+        under_test.note_mismatches(&unread, &hints);
         rest.say(under_test.mismatches);
         tracing::error!("{reason}");
         Playback::refused(out, (ended, Some(reason)))

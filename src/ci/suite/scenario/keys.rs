@@ -322,7 +322,7 @@ pub const FLAG_KEYS: &[Key] = &[
         Shape::Value,
         "Time limit of `wait-for-subscribers` and `wait-for-nodes`",
     ),
-    key("wire", Shape::Value, "As the flag"),
+    key("wire", Shape::List, "As the flag"),
     key("zenoh-config", Shape::File, "As the flag"),
 ];
 

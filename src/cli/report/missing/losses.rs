@@ -8,6 +8,7 @@ use crate::wire::{Missed, Monitor, TopicState};
 /// What did not reach the subscribers, as far as that is known.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
+    /// By wire: a topic may be here several times.
     topics: Vec<(TopicId, Missed)>,
     /// Why the first message of topics was not sent.
     problems: HashMap<TopicId, String>,
@@ -40,6 +41,20 @@ impl Losses {
         }
     }
 
+    /// The losses on all wires together.
+    pub fn of_all(wires: impl Iterator<Item = Self>) -> Self {
+        let mut all = Self::default();
+        for one in wires {
+            all.topics.extend(one.topics);
+            for (id, problem) in one.problems {
+                all.problems.entry(id).or_insert(problem);
+            }
+            all.clock = all.clock.and(one.clock);
+            all.bytes += one.bytes;
+        }
+        all
+    }
+
     /// Adds these bytes, which were still in transit at the end and which no subscriber had taken.
     #[must_use]
     pub fn with_unsent_bytes(self, bytes: u64) -> Self {
@@ -57,8 +72,8 @@ impl Losses {
     }
 
     pub(in crate::cli) fn topic(&self, id: TopicId) -> Missed {
-        let found = self.topics.iter().find(|(one, _)| *one == id);
-        found.map_or_else(Missed::default, |(_, missed)| *missed)
+        let of_topic = self.topics.iter().filter(|(one, _)| *one == id);
+        of_topic.fold(Missed::default(), |all, (_, missed)| all.and(*missed))
     }
 
     pub(in crate::cli) fn total(&self, count: impl Fn(&Missed) -> u64) -> u64 {

@@ -3,3 +3,4 @@
 pub(in crate::cli) mod findings;
 pub(in crate::cli) mod left_out;
 pub(in crate::cli) mod losses;
+pub(super) mod skipped;

@@ -1,4 +1,4 @@
-//! [`Ros1Network`]: the command line on the wire of ROS 1.
+//! [`Ros1Wire`]: the wire of ROS 1.
 
 use std::env;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use bagplay::ros1::{
     Ros1TopicState, RpcUri, SlowSubscriber,
 };
 use bagplay::wire::{Drained, Missed, TopicState, WireEvent};
-use crossbeam_channel::Sender;
 
 use crate::app::failure::Failure;
 
@@ -22,14 +21,14 @@ const CLOCK: &str = "/clock";
 
 /// This program as a node of ROS 1.
 #[derive(Debug)]
-pub(super) struct Ros1Network {
+pub(in crate::app::network) struct Ros1Wire {
     node: Ros1Node,
     counts: Ros1Counts,
 }
 
 /// Readable from any thread. Nothing is known before topics are advertised.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ros1Counts {
+pub(in crate::app::network) struct Ros1Counts {
     monitor: Option<Ros1Monitor>,
 }
 
@@ -48,14 +47,14 @@ impl Ros1Counts {
     }
 }
 
-impl Ros1Network {
+impl Ros1Wire {
     /// Joins the network of the master that the environment names.
-    pub(super) fn join(args: &WireArgs, events: Sender<WireEvent>) -> Result<Self, Failure> {
+    pub(super) fn join(
+        args: &WireArgs,
+        events: impl Fn(WireEvent) + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
         let options = options(args)?;
-        let forward = move |event| {
-            // Full only if the main thread is stuck.
-            let _ = events.try_send(as_wire_event(event));
-        };
+        let forward = move |event| events(as_wire_event(event));
         Ok(Self {
             node: Ros1Node::start(&options, forward).map_err(|error| failure(&error))?,
             counts: Ros1Counts::default(),
@@ -120,10 +119,6 @@ impl Ros1Network {
         self.counts.clone()
     }
 
-    pub(super) fn topics(&self) -> Vec<TopicState> {
-        self.counts.topics()
-    }
-
     /// The topics with a subscriber that is connected.
     pub(super) fn subscribed_topics(&self) -> Vec<TopicId> {
         let monitor = self.counts.monitor.as_ref();
@@ -132,7 +127,7 @@ impl Ros1Network {
 
     /// How many nodes are connected to a topic.
     pub(super) fn subscriber_count(&self, topic: TopicId) -> usize {
-        let states = self.topics();
+        let states = self.counts.topics();
         let state = states.iter().find(|state| state.ids.contains(&topic));
         state.map_or(0, |state| state.subscribers)
     }
@@ -147,13 +142,9 @@ impl Ros1Network {
         nodes
     }
 
-    pub(super) fn has_clock_subscriber(&self) -> bool {
-        self.counts.clock().is_some_and(|count| count > 0)
-    }
-
     pub(super) fn losses(&self) -> Losses {
         // A subscriber of the clock that does not keep up misses times and gets the last ones.
-        Losses::of_topics(&self.topics(), Missed::default())
+        Losses::of_topics(&self.counts.topics(), Missed::default())
     }
 
     /// Waits until all messages have been sent.

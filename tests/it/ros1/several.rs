@@ -1,0 +1,201 @@
+//! `play --wire … --wire …`, as a program: zenoh sessions stand for a node of ROS 2 and a bridge to DDS.
+
+use std::path::Path;
+use std::process::Output;
+
+use zenoh::Wait;
+
+use super::free_master;
+use super::peer::{Subscriber, call, text, try_call};
+use super::program::{WireRun, files, play_on, text_of};
+use crate::support::mcaps::Files;
+use crate::support::network::{
+    CLOCK_KEY, STRING, STRING_HASH, free_endpoint, peer, subscribe, take, token,
+};
+use crate::support::patience::until;
+use crate::support::ros1::{ChannelSpec, cdr_string, ros1_file, string};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+
+/// Starts the player on several wires, with a router of its own for those over zenoh.
+fn start(bag: &Path, wires: &str, endpoint: &str, master: &str, flags: &str) -> WireRun {
+    let wires = wires.split(' ').flat_map(|wire| ["--wire", wire]);
+    let network = ["--listen", endpoint, "--format", "json"];
+    let args: Vec<&str> = wires.chain(network).chain(flags.split(' ')).collect();
+    WireRun::start(play_on(master, bag, &args))
+}
+
+fn summary(output: &Output) -> serde_json::Value {
+    assert!(output.status.success(), "{}", text_of(output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn nodes_on_each_wire_get_every_message_and_the_clock() {
+    let (master, endpoint, files) = (free_master(), free_endpoint(), files());
+    // One subscriber on each wire.
+    let flags = "--clock 100 --wait-for-subscribers /chatter=3";
+    let wires = "rmw_zenoh ros2dds ros1";
+    let run = start(&files.paths[0], wires, &endpoint, &master, flags);
+    run.wait_for_text("ros1: ");
+    let node = peer(&endpoint);
+    let (_rmw, on_rmw) = subscribe(&node, &format!("0/chatter/{STRING}/{STRING_HASH}"));
+    let (_dds, on_dds) = subscribe(&node, "chatter");
+    let (_rmw_clock, rmw_clock) = subscribe(&node, CLOCK_KEY);
+    let (_dds_clock, dds_clock) = subscribe(&node, "clock");
+    let of_node = token(&node, "MS", "/chatter", STRING, STRING_HASH);
+    let of_bridge = format!(
+        "@/{}/@ros2_lv/MS/chatter/std_msgs§msg§String/:1::0,10",
+        node.zid()
+    );
+    let tokens = [of_node, of_bridge];
+    let _tokens = tokens.map(|key| node.liveliness().declare_token(key).wait().unwrap());
+    let mut ros1_clock = Subscriber::of_topic(&master, "/clock_listener", "/clock");
+    let mut on_ros1 = Subscriber::of_topic(&master, "/listener", "/chatter");
+    for n in 0..50 {
+        let words = format!("message {n}");
+        assert_eq!(on_ros1.message().unwrap(), string(&words));
+        for on_zenoh in [&on_rmw, &on_dds] {
+            let payload = take(on_zenoh).payload().to_bytes().into_owned();
+            assert_eq!(payload, cdr_string(&words));
+        }
+    }
+    let ticks = std::iter::from_fn(|| ros1_clock.message()).count();
+    let output = run.end();
+    let summary = summary(&output);
+    assert!(ticks > 10, "{ticks}");
+    for clock in [rmw_clock, dds_clock] {
+        assert!(clock.try_iter().count() > 10);
+    }
+    assert_eq!(summary["messages_sent"], 51);
+    let wires = summary["wires"].as_array().unwrap();
+    let sent = wires.iter().map(|wire| {
+        let name = wire["wire"].as_str().unwrap();
+        (name, wire["messages_sent"].as_u64().unwrap())
+    });
+    let sent: Vec<_> = sent.collect();
+    assert_eq!(sent, [("rmw_zenoh", 51), ("ros2dds", 51), ("ros1", 51)]);
+    // The router of this process is named once, for the wire that has it.
+    let text = text_of(&output);
+    assert!(text.contains("rmw_zenoh: router on "), "{text}");
+}
+
+#[test]
+fn what_a_wire_cannot_carry_is_named_and_the_others_send_it() {
+    let (master, endpoint) = (free_master(), free_endpoint());
+    let wires = "rmw_zenoh ros1";
+    let flags = "--rate max";
+    let output = start(Path::new(DEMO), wires, &endpoint, &master, flags).end();
+    let text = text_of(&output);
+    let summary = summary(&output);
+    let reason = "messages are `cdr`, and ROS 1 nodes read only ros1";
+    assert!(text.contains("not sent on ros1: "), "{text}");
+    assert!(text.contains(reason), "{text}");
+    assert!(!text.contains("not played"), "{text}");
+    assert_eq!(summary["skipped"].as_array().unwrap().len(), 0);
+    let (rmw, ros1) = (&summary["wires"][0], &summary["wires"][1]);
+    assert!(rmw["messages_sent"].as_u64() >= summary["messages_sent"].as_u64());
+    assert_eq!(ros1["messages_sent"], 0);
+    let skipped = ros1["skipped"].as_array().unwrap();
+    assert_eq!(
+        (skipped.len(), rmw["skipped"].as_array().unwrap().len()),
+        (summary["topics"].as_array().unwrap().len(), 0)
+    );
+    // No wire carries them: they are not played at all.
+    let output = start(
+        Path::new(DEMO),
+        "ros1 zenoh",
+        &endpoint,
+        &master,
+        "--rate max",
+    )
+    .end();
+    assert!(output.status.success(), "{}", text_of(&output));
+}
+
+#[test]
+fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose_nothing() {
+    const COUNT: u32 = 300;
+    let (master, endpoint) = (free_master(), free_endpoint());
+    let channel = ChannelSpec::ros1("/large", "std_msgs/String", "string data\n");
+    let body = "x".repeat(200_000);
+    let payloads = (0..COUNT).map(|n| string(&format!("{n:06}{body}")));
+    let payloads: Vec<Vec<u8>> = payloads.collect();
+    let messages = (1..).zip(&payloads);
+    let messages: Vec<(usize, u64, &[u8])> = messages
+        .map(|(n, payload)| (0, n * 1_000_000, payload.as_slice()))
+        .collect();
+    let files = Files::of([ros1_file(&[channel], &messages)]);
+    let flags = "--rate max --stall-timeout 1 --wait-for-subscribers /large=2";
+    let wires = "ros1 rmw_zenoh";
+    let run = start(&files.paths[0], wires, &endpoint, &master, flags);
+    run.wait_for_text("rmw_zenoh: ");
+    let node = peer(&endpoint);
+    let (_large, large) = subscribe(&node, &format!("0/large/{STRING}/{STRING_HASH}"));
+    let key = token(&node, "MS", "/large", STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(key).wait().unwrap();
+    // It connects, and reads nothing.
+    let stuck = Subscriber::of_topic(&master, "/stuck", "/large");
+    for n in 0..COUNT {
+        let payload = take(&large).payload().to_bytes().into_owned();
+        let number = String::from_utf8_lossy(&payload[8..14]).into_owned();
+        assert_eq!(number, format!("{n:06}"));
+    }
+    let output = run.end();
+    drop(stuck);
+    let summary = summary(&output);
+    let text = text_of(&output);
+    assert!(text.contains("ros1: "), "{text}");
+    assert!(text.contains("/stuck"), "{text}");
+    let (ros1, rmw) = (&summary["wires"][0], &summary["wires"][1]);
+    assert!(ros1["lost"].as_u64() > Some(0), "{summary}");
+    assert_eq!(
+        (rmw["lost"].as_u64(), rmw["messages_sent"].as_u64()),
+        (Some(0), Some(COUNT.into()))
+    );
+    assert_eq!(summary["lost"], ros1["lost"]);
+}
+
+#[test]
+fn a_node_of_one_wire_can_end_the_run() {
+    let (master, endpoint, files) = (free_master(), free_endpoint(), files());
+    let flags = "--start-paused --clock";
+    let run = start(&files.paths[0], "rmw_zenoh ros1", &endpoint, &master, flags);
+    let lookup = [text("/x"), text("/rosbag2_player")];
+    until("the node", || {
+        try_call(&master, "lookupNode", &lookup).is_some_and(|(code, _)| code == 1)
+    });
+    let node = call(&master, "lookupNode", &lookup);
+    call(node.str(), "shutdown", &[text("/x"), text("enough")]);
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(1), "{}", text_of(&output));
+    let text = text_of(&output);
+    assert!(text.contains("ros1: ") && text.contains("enough"), "{text}");
+}
+
+#[test]
+fn wires_that_cannot_be_together_are_refused() {
+    let (master, files) = (free_master(), files());
+    for (args, says) in [
+        ("--wire null --wire zenoh", "--wire null: it is given alone"),
+        ("--wire ros1 --wire ros1", "--wire: each wire is given once"),
+        (
+            "--wire rmw_zenoh --wire ros1 --congestion block-first",
+            "--wire ros1 has block and drop",
+        ),
+        (
+            "--wire zenoh --wire ros1 --follow",
+            "a clock is followed with --wire rmw_zenoh only",
+        ),
+        (
+            "--wire rmw_zenoh --wire ros1 --lockstep -- true",
+            "need --wire rmw_zenoh",
+        ),
+    ] {
+        let args: Vec<&str> = args.split(' ').collect();
+        let output = play_on(&master, &files.paths[0], &args).output().unwrap();
+        let text = text_of(&output);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
+        assert!(text.contains(says), "{args:?}: {text}");
+    }
+}
