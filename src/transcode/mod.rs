@@ -1,4 +1,4 @@
-//! ROS 1 messages as ROS 2 messages: types, definitions and payloads.
+//! ROS 1 messages as ROS 2 messages, and the other way round: types, definitions and payloads.
 //!
 //! A [`Transcoder`] is made from the recorded definition of a topic. It has the definition that ROS 2 nodes know
 //! ([`Ros2Definition`]), and turns each payload into little-endian CDR. Fields without a counterpart are left out;
@@ -11,9 +11,11 @@ mod counterpart;
 mod definition;
 mod error;
 mod plan;
+mod to_ros1;
 mod transcoder;
 mod walk;
 
 pub use definition::Ros2Definition;
-pub use error::{NoRos2Form, Problem, TranscodeError};
+pub use error::{NoRos1Form, NoRos2Form, Problem, TranscodeError};
+pub use to_ros1::transcoder::{Ros1Definition, ToRos1};
 pub use transcoder::Transcoder;

@@ -1,6 +1,6 @@
 //! Carries out a [`Plan`]: reads a ROS 1 payload from its start to its end and appends CDR.
 
-use super::error::Problem;
+use super::error::{Fault, Problem};
 use super::plan::{Count, Part, Plan, Step};
 
 /// Plain CDR, little-endian.
@@ -10,9 +10,6 @@ const ENCAPSULATION: [u8; 4] = [0, 1, 0, 0];
 const FOR_EMPTY_MESSAGES: usize = 64 << 10;
 /// The levels of log messages in ROS 1 and in ROS 2.
 const SEVERITIES: [(u8, u8); 5] = [(1, 10), (2, 20), (4, 30), (8, 40), (16, 50)];
-
-/// Where in the payload, and what is wrong there.
-pub(super) type Fault = (usize, Problem);
 
 impl Plan {
     /// Appends the CDR of a payload. After an error, what was appended is of no use.

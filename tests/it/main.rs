@@ -26,6 +26,7 @@ mod pty;
 mod ros1;
 mod support;
 mod time;
+mod to_ros1;
 mod transcode;
 #[cfg(feature = "tui")]
 mod tui;
