@@ -49,6 +49,10 @@ pub trait Output {
     fn serve_clock(&mut self, period: Option<Duration>) -> bool;
     /// Sends a message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;
+    /// The player's thread calls another output now, which may wait for its subscribers (`true`), or is done with it.
+    /// An output that repeats its clock while a message waits does so meanwhile. Called only where there are several
+    /// outputs.
+    fn waits_elsewhere(&mut self, _is_waiting: bool) {}
     /// Called after the last message. Returns when every message has been passed on; only outputs with a queue have to
     /// wait. An output around another one calls its `finish`.
     fn finish(&mut self);

@@ -39,6 +39,7 @@ pub(crate) fn play(bag: &Bag) -> Result<f64, Failure> {
         id: TopicId(0),
         name: TOPIC.to_owned(),
         topic: bag.topics()[0].clone(),
+        durability: None,
     };
     let (out, _, _) = node.advertise(&[played], false)?;
     let subscriber = take(subscribe(&address.to_string())?, SIZE + 4);

@@ -23,7 +23,9 @@ pub use data::md5::md5_of;
 pub use error::Ros1Error;
 pub use event::Ros1Event;
 pub use node::Ros1Node;
-pub use options::{Ros1Options, Ros1Played, Ros1SkipReason, Ros1Skipped, SlowSubscriber};
+pub use options::{
+    Ros1Options, Ros1Played, Ros1SkipReason, Ros1Skipped, Ros2Messages, SlowSubscriber,
+};
 pub use publish::monitor::{Ros1Monitor, Ros1TopicState};
 pub use publish::output::Ros1Output;
 pub use publish::plan::not_carried;

@@ -18,11 +18,12 @@ use super::master::client::MasterClient;
 use super::master::embedded::EmbeddedMaster;
 use super::master::keeper::{Keeper, Known, Registrations};
 use super::master::sim_time::SimTime;
-use super::options::{Ros1Options, Ros1Played, Ros1Skipped};
+use super::options::{Ros1Options, Ros1Played, Ros1Skipped, Ros2Messages};
 use super::publish::advertiser::{Advertiser, rules_of};
 use super::publish::monitor::Ros1Monitor;
-use super::publish::output::Ros1Output;
+use super::publish::output::{Ros1Output, Route};
 use super::publish::plan::plan;
+use super::publish::repeat::ClockRepeat;
 use super::rpc::error::RpcError;
 use super::rpc::server::serve;
 use super::rpc::uri::RpcUri;
@@ -43,6 +44,7 @@ pub struct Ros1Node {
     /// Whether this node serves the master.
     is_master: bool,
     waits: Waits,
+    ros2: Ros2Messages,
     /// Dropped last: it ends all threads.
     _ender: Ender,
 }
@@ -114,6 +116,7 @@ impl Ros1Node {
             },
             is_master,
             waits,
+            ros2: options.ros2,
             _ender: ender,
         };
         if options.use_sim_time {
@@ -130,14 +133,20 @@ impl Ros1Node {
         played: &[Ros1Played],
         serves_clock: bool,
     ) -> Result<(Ros1Output, Ros1Monitor, Vec<Ros1Skipped>), Ros1Error> {
-        let (planned, skipped) = plan(played, serves_clock);
-        let last = planned.iter().flat_map(|topic| &topic.ids).max();
-        let mut routes = vec![None; last.map_or(0, |id| id.index() + 1)];
+        let (planned, skipped) = plan(played, serves_clock, self.ros2);
+        let ids = planned.iter().flat_map(|topic| &topic.ids);
+        let last = ids.map(|(id, _)| id.index()).max();
+        let mut routes = vec![None; last.map_or(0, |last| last + 1)];
         let mut topics = Vec::new();
         for topic in planned {
-            let publication = self.advertiser.add(topic.advertised, topic.ids.clone());
-            for id in topic.ids {
-                routes[id.index()] = Some(Arc::clone(&publication));
+            let ids = topic.ids.iter().map(|(id, _)| *id);
+            let publication = self.advertiser.add(topic.advertised, ids.collect());
+            for (id, transcoder) in topic.ids {
+                let publication = Arc::clone(&publication);
+                routes[id.index()] = Some(Route {
+                    publication,
+                    transcoder,
+                });
             }
             topics.push(publication);
         }
@@ -152,6 +161,7 @@ impl Ros1Node {
             routes,
             clock,
             last_time: Bytes::new(),
+            repeat: ClockRepeat::new(self.waits.clone()),
             advertiser: self.advertiser.clone(),
             events: self.advertiser.events.clone(),
             has_complained: false,

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::rpc::uri::RpcUri;
 use crate::bag::{Topic, TopicId};
+use crate::ros::Durability;
+use crate::transcode::NoRos1Form;
 use crate::untrusted::Foreign;
 
 /// What happens to messages for a subscriber that does not keep up.
@@ -14,6 +16,16 @@ pub enum SlowSubscriber {
     Wait,
     /// The oldest messages in its queue are dropped, as `rosbag play` does.
     DropOldest,
+}
+
+/// What becomes of ROS 2 messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ros2Messages {
+    /// They are sent as ROS 1 messages.
+    #[default]
+    Transcoded,
+    /// They are not sent.
+    LeftOut,
 }
 
 /// How a node joins a network of ROS 1.
@@ -32,6 +44,8 @@ pub struct Ros1Options {
     pub stall_timeout: Duration,
     /// Whether the parameter `/use_sim_time` is true as long as the node is there.
     pub use_sim_time: bool,
+    /// What becomes of ROS 2 messages.
+    pub ros2: Ros2Messages,
 }
 
 impl Ros1Options {
@@ -45,6 +59,7 @@ impl Ros1Options {
             slow_subscriber: SlowSubscriber::default(),
             stall_timeout: Duration::from_secs(5),
             use_sim_time: false,
+            ros2: Ros2Messages::default(),
         }
     }
 }
@@ -58,6 +73,8 @@ pub struct Ros1Played {
     pub name: String,
     /// What is recorded about it.
     pub topic: Topic,
+    /// Whether it is latched, if not as recorded: as transient local topics are.
+    pub durability: Option<Durability>,
 }
 
 /// A topic that is not published.
@@ -72,12 +89,15 @@ pub struct Ros1Skipped {
 }
 
 /// Why a topic is not published.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Ros1SkipReason {
     /// Nodes of ROS 1 read only their own encoding.
     #[error("messages are `{}`, and ROS 1 nodes read only ros1", Foreign::text(.0))]
     Encoding(String),
+    /// Its messages cannot be made into ROS 1 messages.
+    #[error("it has no ROS 1 form: {0}")]
+    NoRos1Form(NoRos1Form),
     /// The MD5 sum of its type cannot be computed.
     #[error("the MD5 sum of its type is unknown: {0}")]
     NoSum(String),

@@ -221,16 +221,22 @@ impl Session {
     /// Waits until everything that was put has left, however slowly. Gives up once nothing has moved for the stall
     /// timeout. A message in shared memory has left when all subscribers have dropped it. Call it before the output is
     /// dropped. `is_called_off` is called at least 20 times a second; `true` ends the wait.
-    pub fn drain(&self, mut is_called_off: impl FnMut() -> bool) -> Drained {
+    pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
+        self.drain_with(&[], is_called_off)
+    }
+
+    /// The same for this session and those that were opened beside it.
+    pub fn drain_with(&self, beside: &[&Self], mut is_called_off: impl FnMut() -> bool) -> Drained {
         let connection = &self.connection;
         let patience = LEAST_PATIENCE.max(connection.stall_timeout);
-        let sessions = connection.sessions();
+        let others = beside.iter().flat_map(|other| other.connection.sessions());
+        let sessions: Vec<_> = connection.sessions().into_iter().chain(others).collect();
         let drained = drain(&sessions, &connection.router, patience, &mut is_called_off);
         let held = || self.shared_memory.held();
         match drained {
             // Sockets carry only where shared messages lie, so empty sockets do not mean that these were read.
             Drained::Whole => {
-                let has_receivers = || connection.has_receivers();
+                let has_receivers = || connection.has_receivers(&sessions);
                 drain_memory(held, has_receivers, patience, is_called_off)
             }
             Drained::Untaken { bytes } => Drained::Untaken {

@@ -61,7 +61,7 @@ def free_port() -> int:
 
 class Player:
     """`play RECORDING ARGUMENTS… --listen …`, or `--connect …` with the port of a router, or `--wire ros1` with that of a master
-    of ROS 1; killed at the end of the `with` block if it still runs."""
+    of ROS 1; with both, the arguments name the wires. Killed at the end of the `with` block if it still runs."""
 
     def __init__(
         self,
@@ -75,8 +75,9 @@ class Player:
         self.port = router or port or master or free_port()
         flags = ["--connect" if router else "--listen", f"tcp/127.0.0.1:{self.port}"]
         own = {}
-        if master:
+        if master and not router:
             flags = ["--wire", "ros1"]
+        if master:
             own = {"ROS_MASTER_URI": f"http://127.0.0.1:{master}", "ROS_HOSTNAME": "127.0.0.1"}
         command = [BINARY, recording, *flags, "--no-tui"]
         command += ["--format", "json", "--wait-timeout", "300", *arguments]

@@ -123,10 +123,13 @@ class Node:
         until(f"{self._name}\n{self._network.output(self._name)}", is_ready)
         return next(line for line in self._lines() if "ready" in line)
 
+    def lines(self, key: str) -> list[dict]:
+        """What it has told with this key so far."""
+        return [line for line in self._lines() if key in line]
+
     def got(self, topic: str, publisher: str = PLAYER) -> list[dict]:
         """The messages so far."""
-        messages = (line for line in self._lines() if "topic" in line)
-        return [it for it in messages if (it["topic"], it["publisher"]) == (topic, publisher)]
+        return [it for it in self.lines("topic") if (it["topic"], it["publisher"]) == (topic, publisher)]
 
     def digests(self, topic: str, publisher: str = PLAYER) -> list[str]:
         return [message["digest"] for message in self.got(topic, publisher)]

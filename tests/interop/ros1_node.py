@@ -17,6 +17,7 @@ from io import BytesIO
 
 import roslib.message
 import rospy
+from genpy.dynamic import generate_dynamic
 
 LOCK = threading.Lock()
 
@@ -31,8 +32,14 @@ class Taker:
 
     def __init__(self, topic: str, arguments):
         self._topic, self._arguments = topic, arguments
+        self._is_known = False
 
     def __call__(self, message) -> None:
+        if not self._is_known:
+            self._is_known = True
+            header = message._connection_header
+            # Tools make classes of the definition. An error is in the log of the node, and the message is missing.
+            generate_dynamic(header["type"], header["message_definition"])
         if isinstance(message, rospy.AnyMsg):
             data = message._buff
         else:
@@ -47,6 +54,7 @@ class Taker:
                 topic=self._topic,
                 digest=hashlib.sha256(data).hexdigest(),
                 type=header["type"],
+                md5=header["md5sum"],
                 latching=header["latching"],
                 publisher=header["callerid"],
                 now=now,

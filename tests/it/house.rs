@@ -38,7 +38,15 @@ const MAY_IMPORT: [(&str, &[&str]); 21] = [
     ),
     (
         "ros1",
-        &["time", "ros", "untrusted", "bag", "output", "player"],
+        &[
+            "time",
+            "ros",
+            "untrusted",
+            "bag",
+            "output",
+            "player",
+            "transcode",
+        ],
     ),
     (
         "tui",

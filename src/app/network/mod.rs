@@ -10,12 +10,13 @@ mod timeline;
 pub(crate) mod viewers;
 mod wires;
 
+use std::iter;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use bagplay::bag::{Bag, ChunkMemory, TopicId};
-use bagplay::cli::{Exit, Hints, Losses, Plan, PlayArgs, Wire, WireArgs, WireSummary};
+use bagplay::cli::{Exit, Hints, LeftOut, Losses, Plan, PlayArgs, Wire, WireArgs, WireSummary};
 use bagplay::player::{Control, Transport};
 use bagplay::wire::{
     Drained, LogLine, NodeDescription, NodeFeed, PathState, PlayerServices, QueueDepth,
@@ -32,7 +33,7 @@ use output::WireSink;
 pub(crate) use parameters::{of_clock_server, of_player};
 pub(crate) use wires::failure;
 use wires::left_out::{NotCarried, leave_out};
-use wires::{OneWire, ZenohWire};
+use wires::{OneWire, Sink, ZenohWire};
 
 /// How many events may wait for the main thread. Further ones are dropped; that happens only in a flood.
 const EVENTS: usize = 4096;
@@ -52,6 +53,8 @@ pub(crate) struct Network {
     wires: Vec<OneWire>,
     /// What wires cannot carry, in the same order.
     left_out: Vec<Vec<NotCarried>>,
+    /// Topics that no wire can carry, and that viewers receive.
+    for_viewers: Vec<TopicId>,
     /// The path when the run began to observe it.
     pub(crate) initial_path: PathState,
     events: Receiver<NetworkEvent>,
@@ -68,6 +71,7 @@ impl Network {
         let mut network = Self {
             wires: wires::join(args, adapt, &sender)?,
             left_out: Vec::new(),
+            for_viewers: Vec::new(),
             initial_path: PATH_TO_NOBODY,
             events,
         };
@@ -110,7 +114,7 @@ impl Network {
             sinks.push(WireSink::new(sink, skipped.iter().map(|one| one.id)));
             left_out.push((wire.wire(), skipped));
         }
-        leave_out(args, bag, plan, &left_out).or_exit(Exit::Usage)?;
+        self.for_viewers = leave_out(args, bag, plan, &left_out).or_exit(Exit::Usage)?;
         self.left_out = left_out.into_iter().map(|(_, skipped)| skipped).collect();
         Ok(PlayOutput::to(sinks))
     }
@@ -120,7 +124,7 @@ impl Network {
         let wires = self.wires.iter_mut();
         let sinks = wires.map(|wire| {
             let sink = wire.advertise_clock(hz)?;
-            Ok(WireSink::new(sink, std::iter::empty()))
+            Ok(WireSink::new(sink, iter::empty()))
         });
         let sinks: Result<Vec<WireSink>, Failure> = sinks.collect();
         Ok(PlayOutput::to(sinks?))
@@ -222,19 +226,35 @@ impl Network {
             return Vec::new();
         }
         let none = Vec::new();
-        let left_out = self.left_out.iter().chain(std::iter::repeat(&none));
+        let left_out = self.left_out.iter().chain(iter::repeat(&none));
         let wires = self.wires.iter().zip(left_out);
         wires
             .map(|(wire, left_out)| {
-                let left_out = left_out.iter().map(|one| one.left_out(bag));
-                WireSummary::new(wire.wire(), &wire.topics(), left_out.collect())
+                let left_out = left_out.iter().map(|one| {
+                    let left_out = one.left_out(bag);
+                    // Viewers have received it.
+                    let is_loss = left_out.is_loss && !self.for_viewers.contains(&one.id);
+                    LeftOut {
+                        is_loss,
+                        ..left_out
+                    }
+                });
+                let missed = wire.missed_clock();
+                WireSummary::new(wire.wire(), &wire.topics(), missed, left_out.collect())
             })
             .collect()
     }
 
-    /// The topics that have a subscriber now, each with the number of its wire: as in the arguments, from 0.
-    pub(crate) fn subscribed_topics(&self) -> Vec<(usize, TopicId)> {
+    /// Whether a topic has a subscriber now.
+    pub(crate) fn has_subscribed_topics(&self) -> bool {
+        let mut wires = self.wires.iter();
+        wires.any(|wire| !wire.subscribed_topics().is_empty())
+    }
+
+    /// The topics that have a subscriber over zenoh now, each with the number of its wire: as in the arguments, from 0.
+    pub(crate) fn subscribed_over_zenoh(&self) -> Vec<(usize, TopicId)> {
         let wires = self.wires.iter().enumerate();
+        let wires = wires.filter(|(_, wire)| wire.session().is_some());
         let topics = wires.flat_map(|(number, wire)| {
             let topics = wire.subscribed_topics().into_iter();
             topics.map(move |topic| (number, topic))
@@ -293,10 +313,14 @@ impl Network {
 
     /// Waits until all data has been sent, on all wires. Call this while the topics are still declared.
     pub(crate) fn drain(&self, mut is_called_off: impl FnMut() -> bool) -> Drained {
-        // The first session has the router, over which others send.
-        let wires = self.wires.iter().rev();
-        let drained = wires.map(|wire| wire.drain(&mut is_called_off));
-        drained.fold(Drained::Whole, Drained::and)
+        let mut sessions = self.wires.iter().filter_map(OneWire::session);
+        let over_zenoh = sessions.next().map_or(Drained::Whole, |first| {
+            let beside: Vec<&Session> = sessions.collect();
+            first.drain_with(&beside, &mut is_called_off)
+        });
+        let ros1 = self.wires.iter().filter_map(OneWire::ros1);
+        let drained = ros1.map(|ros1| ros1.drain(&mut is_called_off));
+        drained.fold(over_zenoh, Drained::and)
     }
 
     /// The nodes that have not taken the last messages, where the wire knows them.
@@ -304,20 +328,40 @@ impl Network {
         self.wires.iter().flat_map(OneWire::late_nodes).collect()
     }
 
-    /// Leaves the network: last on the first wire over zenoh, which may have the router of the others, and on the
-    /// others at the same time.
-    pub(crate) fn leave(mut self) {
-        let has_session = |wire: &OneWire| wire.session().is_some();
-        let first = self.wires.iter().position(has_session);
-        let last = first.map(|first| self.wires.remove(first));
+    /// Leaves the network; `out` was the output to it.
+    pub(crate) fn leave(mut self, out: PlayOutput) {
+        self.leave_with(out.into_sinks());
+    }
+
+    /// Leaves all wires at the same time, except the first one over zenoh, which may have the router of the others: it
+    /// is left last. `sinks` are the outputs to the wires, in their order, if there are any.
+    fn leave_with(&mut self, sinks: Vec<Sink>) {
+        let sinks = sinks
+            .into_iter()
+            .map(Some)
+            .chain(iter::repeat_with(|| None));
+        let mut wires: Vec<(OneWire, Option<Sink>)> = self.wires.drain(..).zip(sinks).collect();
+        let has_session = |(wire, _): &(OneWire, Option<Sink>)| wire.session().is_some();
+        let first = wires.iter().position(has_session);
+        let last = first.map(|first| wires.remove(first));
         thread::scope(|scope| {
-            for wire in self.wires {
-                scope.spawn(|| wire.leave());
+            for (wire, sink) in wires {
+                let leave = move || wire.leave(sink);
+                // If the thread cannot be started, both are dropped here, which leaves the wire, too.
+                let named = thread::Builder::new().name("leave-wire".to_owned());
+                drop(named.spawn_scoped(scope, leave));
             }
         });
-        if let Some(last) = last {
-            last.leave();
+        if let Some((wire, sink)) = last {
+            wire.leave(sink);
         }
+    }
+}
+
+impl Drop for Network {
+    /// After an error, too, wires are left in the right order.
+    fn drop(&mut self) {
+        self.leave_with(Vec::new());
     }
 }
 

@@ -41,40 +41,36 @@ impl WireSink {
 
 impl Output for PlayOutput {
     fn segment(&mut self, segment: &Segment) {
-        for wire in &mut self.wires {
-            wire.sink.segment(segment);
-        }
+        self.each(|wire| wire.sink.segment(segment));
         #[cfg(feature = "foxglove")]
         if let Some(viewers) = &mut self.viewers {
             viewers.segment(segment);
         }
     }
     fn clock(&mut self, time: Time<Ros>) {
-        for wire in &mut self.wires {
-            wire.sink.clock(time);
-        }
+        self.each(|wire| wire.sink.clock(time));
     }
     fn serve_clock(&mut self, period: Option<Duration>) -> bool {
         if self.wires.is_empty() {
             return period.is_some();
         }
+        let mut is_served = false;
         // Each wire is told, whether the others serve it or not.
-        let served = self.wires.iter_mut();
-        let served = served.filter_map(|wire| wire.sink.serve_clock(period).then_some(()));
-        served.count() > 0
+        self.each(|wire| is_served |= wire.sink.serve_clock(period));
+        is_served
     }
     /// Sends a message on each wire that carries its topic. It counts as the first of them that takes it has sent it;
     /// as sent, if only viewers receive the topic.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         let mut of_all = None;
-        for wire in &mut self.wires {
+        self.each(|wire| {
             if wire.carries(message.topic) {
                 let delivery = wire.sink.message(message, occasion);
                 if !of_all.as_ref().is_some_and(Delivery::is_sent) {
                     of_all = Some(delivery);
                 }
             }
-        }
+        });
         #[cfg(feature = "foxglove")]
         if let Some(viewers) = &mut self.viewers {
             viewers.message(message, occasion);
@@ -82,13 +78,33 @@ impl Output for PlayOutput {
         of_all.unwrap_or(Delivery::Sent)
     }
     fn finish(&mut self) {
-        for wire in &mut self.wires {
-            wire.sink.finish();
-        }
+        self.each(|wire| wire.sink.finish());
     }
 }
 
 impl PlayOutput {
+    /// Calls each wire. The others know meanwhile that the thread of the player may wait.
+    fn each(&mut self, mut call: impl FnMut(&mut WireSink)) {
+        let is_alone = self.wires.len() < 2;
+        for at in 0..self.wires.len() {
+            if is_alone {
+                call(&mut self.wires[at]);
+                continue;
+            }
+            self.tell_others(at, true);
+            call(&mut self.wires[at]);
+            self.tell_others(at, false);
+        }
+    }
+
+    fn tell_others(&mut self, at: usize, is_waiting: bool) {
+        for (other, wire) in self.wires.iter_mut().enumerate() {
+            if other != at {
+                wire.sink.waits_elsewhere(is_waiting);
+            }
+        }
+    }
+
     /// To these wires.
     pub(super) fn to(wires: Vec<WireSink>) -> Self {
         Self {
@@ -96,6 +112,11 @@ impl PlayOutput {
             #[cfg(feature = "foxglove")]
             viewers: None,
         }
+    }
+
+    /// The outputs to the wires, in their order.
+    pub(super) fn into_sinks(self) -> Vec<Sink> {
+        self.wires.into_iter().map(|wire| wire.sink).collect()
     }
 
     /// Sends all topics to viewers, too.
@@ -188,6 +209,45 @@ mod tests {
             let got = got.iter().map(|got| !got.lock().unwrap().is_empty());
             assert_eq!(got.collect::<Vec<_>>(), carrying);
         }
+    }
+
+    /// Sends a message, and writes down what it is told.
+    struct Told(Arc<Mutex<Vec<&'static str>>>, [&'static str; 3]);
+
+    impl Output for Told {
+        fn segment(&mut self, _: &Segment) {}
+        fn clock(&mut self, _: Time<Ros>) {}
+        fn serve_clock(&mut self, _: Option<Duration>) -> bool {
+            true
+        }
+        fn message(&mut self, _: &Message, _: Occasion) -> Delivery {
+            self.0.lock().unwrap().push(self.1[0]);
+            Delivery::Sent
+        }
+        fn waits_elsewhere(&mut self, is_waiting: bool) {
+            let what = self.1[if is_waiting { 1 } else { 2 }];
+            self.0.lock().unwrap().push(what);
+        }
+        fn finish(&mut self) {}
+    }
+
+    #[test]
+    fn other_wires_know_when_the_thread_of_the_player_may_wait() {
+        let message = any_message();
+        let told = Arc::default();
+        let wire = |words| {
+            let sink = Told(Arc::clone(&told), words);
+            WireSink::new(Box::new(sink), std::iter::empty())
+        };
+        let (a, b) = (["a", "a waits", "a goes on"], ["b", "b waits", "b goes on"]);
+        PlayOutput::to(vec![wire(a)]).message(&message, Occasion::Due);
+        assert_eq!(*told.lock().unwrap(), ["a"]);
+        told.lock().unwrap().clear();
+        PlayOutput::to(vec![wire(a), wire(b)]).message(&message, Occasion::Due);
+        assert_eq!(
+            *told.lock().unwrap(),
+            ["b waits", "a", "b goes on", "a waits", "b", "a goes on"]
+        );
     }
 
     #[test]

@@ -152,9 +152,14 @@ pub(super) fn prepare(args: &PlayArgs, log_target: &LogTarget) -> Result<(Bag, P
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
     }
-    if plan.transcoded > 0 {
-        let topics = plural(plan.transcoded, "topic");
-        tracing::info!("{topics} with ROS 1 messages, which are sent as ROS 2 messages");
+    for (count, from, to) in [
+        (plan.to_ros2, "ROS 1", "ROS 2"),
+        (plan.to_ros1, "ROS 2", "ROS 1"),
+    ] {
+        if count > 0 {
+            let topics = plural(count, "topic");
+            tracing::info!("{topics} with {from} messages, which are sent as {to} messages");
+        }
     }
     Ok((bag, plan))
 }

@@ -149,7 +149,7 @@ impl<'a> Supervisor<'a> {
         self.wait_for_subscribers();
         let (run, now) = (self.run, self.run.transport.now());
         // Read before the path, so that subscribers without a path are not remembered.
-        let subscribed = run.network.subscribed_topics();
+        let subscribed = run.network.subscribed_over_zenoh();
         let path = run.network.path();
         self.update_path(path, now);
         if let Some(how) = self.resubscribers.check(now, path.is_up, subscribed) {

@@ -74,8 +74,7 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
 pub(crate) fn leave(network: Network, out: PlayOutput) {
     let (told, is_through) = bounded::<()>(0);
     let go = move || {
-        drop(out);
-        network.leave();
+        network.leave(out);
         drop(told);
     };
     // If the thread cannot be started, the closure and its session are dropped.

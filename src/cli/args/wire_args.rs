@@ -126,6 +126,10 @@ impl WireArgs {
                 "--wire: each wire is given once",
             ),
             (
+                self.has(Wire::Ros2Dds) && self.has(Wire::Zenoh),
+                "--wire zenoh: it has the keys of --wire ros2dds, so that nodes would get everything twice",
+            ),
+            (
                 self.has(Wire::Ros1) && self.congestion == CongestionArg::BlockFirst,
                 "--congestion block-first: --wire ros1 has block and drop",
             ),

@@ -83,7 +83,8 @@ pub fn clock_plan(args: &ClockServerArgs, system_time: Time<Ros>) -> Result<Plan
         left_out: Vec::new(),
         awaited: Vec::new(),
         least_subscribers: BTreeMap::new(),
-        transcoded: 0,
+        to_ros2: 0,
+        to_ros1: 0,
         warnings: Vec::new(),
     })
 }

@@ -98,8 +98,10 @@ pub struct Plan {
     pub awaited: Vec<Chosen>,
     /// Of those that need several subscribers: how many.
     pub least_subscribers: BTreeMap<TopicId, u32>,
-    /// How many of the chosen topics were recorded as ROS 1 messages and are sent as ROS 2 messages.
-    pub transcoded: u64,
+    /// How many topics of ROS 1 messages are sent as ROS 2 messages.
+    pub to_ros2: u64,
+    /// How many topics of ROS 2 messages are sent as ROS 1 messages.
+    pub to_ros1: u64,
     /// Warnings to print before the start.
     pub warnings: Vec<String>,
 }
@@ -213,13 +215,15 @@ pub fn plan(
         .chain(unreachable_names(args, &chosen, topics))
         .chain(idle_profiles(profiles, &chosen, topics))
         .collect();
+    let (to_ros2, to_ros1) = transcoded(args, &chosen, topics);
     Ok(Plan {
         options,
-        transcoded: transcoded(args, &chosen, topics),
         chosen,
         left_out,
         awaited,
         least_subscribers,
+        to_ros2,
+        to_ros1,
         warnings,
     })
 }

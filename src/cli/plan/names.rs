@@ -10,7 +10,7 @@ use crate::bag::Topic;
 use crate::cli::args::flags::PlayArgs;
 use crate::cli::args::values::{TranscodeArg, Wire};
 use crate::ros::{dds_type, unreachable_name};
-use crate::transcode::Transcoder;
+use crate::transcode::{ToRos1, Transcoder};
 use crate::untrusted::Foreign;
 use crate::wire::check_name;
 
@@ -21,7 +21,7 @@ const MOST_NAMED: usize = 5;
 /// of ROS 2 if one of them is of ROS 2.
 pub fn as_sent<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a, Topic>> {
     if !args.wire.has_ros2() {
-        return Some(Cow::Borrowed(topic));
+        return as_sent_without_ros2(args, topic);
     }
     let is_transcoded = args.topics.transcode == TranscodeArg::Auto;
     match Transcoder::for_topic(topic).filter(|_| is_transcoded) {
@@ -30,11 +30,30 @@ pub fn as_sent<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a, Topic>> 
     }
 }
 
-/// How many of the chosen topics are sent in another form than they were recorded in.
-pub(super) fn transcoded(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> u64 {
+/// The same, if no wire is of ROS 2.
+fn as_sent_without_ros2<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a, Topic>> {
+    let has_plain = args.wire.has(Wire::Zenoh);
+    if !args.wire.has(Wire::Ros1) || has_plain {
+        return Some(Cow::Borrowed(topic));
+    }
+    let is_transcoded = args.topics.transcode == TranscodeArg::Auto;
+    match ToRos1::for_topic(topic).filter(|_| is_transcoded) {
+        Some(transcoder) => Some(Cow::Owned(transcoder.ok()?.ros1_topic(topic))),
+        None => (topic.encoding == "ros1").then_some(Cow::Borrowed(topic)),
+    }
+}
+
+/// How many of the chosen topics are sent in another form than they were recorded in: ROS 1 messages to nodes of ROS 2,
+/// and the other way round.
+pub(super) fn transcoded(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> (u64, u64) {
     let recorded = chosen.iter().filter_map(|one| topics.get(one.id.index()));
     let is_transcoded = |topic: &&Topic| matches!(as_sent(args, topic), Some(Cow::Owned(_)));
-    recorded.filter(is_transcoded).count() as u64
+    let for_ros2 = recorded.clone().filter(|_| args.wire.has_ros2());
+    let to_ros2 = for_ros2.filter(is_transcoded).count() as u64;
+    let has_ros1 = args.wire.has(Wire::Ros1) && args.topics.transcode == TranscodeArg::Auto;
+    let has_form = |topic: &&Topic| matches!(ToRos1::for_topic(topic), Some(Ok(_)));
+    let to_ros1 = recorded.filter(|_| has_ros1).filter(has_form).count() as u64;
+    (to_ros2, to_ros1)
 }
 
 /// Warnings of names that topics of different types would share on the network.
@@ -148,6 +167,8 @@ mod tests {
             ("", &[("p/Old", "json"), new], None),
             ("--transcode off", &[("p/Old", "ros1"), new], None),
             ("--wire zenoh", &[old, new], Some(two)),
+            ("--wire ros1", &[old, new], None),
+            ("--wire ros1 --transcode off", &[old, new], None),
         ] {
             let (chosen, topics) = named("/t", types);
             let warnings = shared_names(&parse_args(line), &chosen, &topics);

@@ -4,11 +4,12 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::missing::left_out::LeftOutMessages;
 use super::missing::skipped::Skipped;
 use super::units::{bytes, plural};
 use crate::cli::args::values::Wire;
 use crate::cli::plan::LeftOut;
-use crate::wire::TopicState;
+use crate::wire::{Missed, TopicState};
 
 /// What was sent on one of several wires, messages that were sent again after jumps included.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -40,8 +41,14 @@ struct OnWire {
 }
 
 impl WireSummary {
-    /// Summarizes a wire: the state of its topics at the end, and those that it cannot carry.
-    pub fn new(wire: Wire, topics: &[TopicState], left_out: Vec<LeftOut>) -> Self {
+    /// Summarizes a wire: the state of its topics at the end, what subscribers of its clock missed, and the topics that
+    /// it cannot carry.
+    pub fn new(
+        wire: Wire,
+        topics: &[TopicState],
+        missed_clock: Missed,
+        left_out: Vec<LeftOut>,
+    ) -> Self {
         let topics = topics.iter().map(|topic| OnWire {
             name: topic.name.clone(),
             sent: topic.sent,
@@ -59,9 +66,9 @@ impl WireSummary {
             messages_sent: total(|topic| topic.sent),
             bytes_sent: total(|topic| topic.bytes),
             dropped: total(|topic| topic.dropped),
-            stalled: total(|topic| topic.stalled),
-            lost: total(|topic| topic.lost),
-            possibly_lost: total(|topic| topic.possibly_lost),
+            stalled: total(|topic| topic.stalled) + missed_clock.stalled,
+            lost: total(|topic| topic.lost) + missed_clock.lost,
+            possibly_lost: total(|topic| topic.possibly_lost) + missed_clock.possibly_lost,
             skipped: left_out.into_iter().map(Skipped::from).collect(),
             topics,
         }
@@ -69,12 +76,26 @@ impl WireSummary {
 
     /// Whether there are messages that should have been sent on this wire and could not be.
     pub(super) fn has_unsent(&self) -> bool {
-        self.dropped > 0 || self.skipped.iter().any(Skipped::is_unsent)
+        self.unsent().topics() > 0
+    }
+
+    /// The messages that should have been sent on this wire and could not be.
+    pub(super) fn unsent(&self) -> LeftOutMessages<'_> {
+        let mut all = LeftOutMessages::default();
+        for one in self.skipped.iter().filter(|one| one.is_unsent()) {
+            all.add(&one.reason, &one.topic, one.messages);
+        }
+        for topic in self.topics.iter().filter(|topic| topic.dropped > 0) {
+            let reason = topic.dropped_because.as_deref();
+            let reason = reason.unwrap_or("the wire could not take them");
+            all.add(reason, &topic.name, Some(topic.dropped));
+        }
+        all
     }
 }
 
 impl fmt::Display for WireSummary {
-    /// One line.
+    /// One line, and one for each reason why messages were not sent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sent = plural(self.messages_sent, "message");
         write!(f, "{}: {sent}, {}", self.wire, bytes(self.bytes_sent))?;
@@ -92,6 +113,9 @@ impl fmt::Display for WireSummary {
             let topics = plural(self.skipped.len() as u64, "topic");
             write!(f, ", {topics} not sent on it")?;
         }
+        for line in self.unsent().lines() {
+            write!(f, "\nmessages not sent on {}: {line}", self.wire)?;
+        }
         Ok(())
     }
 }
@@ -100,7 +124,6 @@ impl fmt::Display for WireSummary {
 mod tests {
     use super::*;
     use crate::bag::TopicId;
-    use crate::wire::Missed;
 
     fn topic(sent: u64, dropped: u64, missed: Missed) -> TopicState {
         TopicState {
@@ -120,7 +143,7 @@ mod tests {
     #[test]
     fn a_wire_has_a_line_with_what_was_sent_and_what_was_not() {
         let none = Missed::default();
-        let whole = WireSummary::new(Wire::RmwZenoh, &[topic(1, 0, none)], Vec::new());
+        let whole = WireSummary::new(Wire::RmwZenoh, &[topic(1, 0, none)], none, Vec::new());
         assert_eq!(whole.to_string(), "rmw_zenoh: 1 message, 1000 B");
         assert!(!whole.has_unsent());
         assert_eq!(whole.topics[0].dropped_because, None);
@@ -136,15 +159,15 @@ mod tests {
             is_loss,
         };
         let topics = [topic(5, 6, missed), topic(7, 0, none)];
-        let part = WireSummary::new(Wire::Ros1, &topics, vec![left_out(false)]);
+        let part = WireSummary::new(Wire::Ros1, &topics, missed, vec![left_out(false)]);
         assert_eq!(
             part.to_string(),
-            "ros1: 12 messages, 11.72 KiB, 6 messages not sent, at least 2 messages lost, at most 3 messages lost when \
-             links closed, 1 topic not sent on it"
+            "ros1: 12 messages, 11.72 KiB, 6 messages not sent, at least 4 messages lost, at most 6 messages lost when \
+             links closed, 1 topic not sent on it\nmessages not sent on ros1: /t 6: no room"
         );
         assert!(part.has_unsent());
         let has_unsent =
-            |is_loss| WireSummary::new(Wire::Ros1, &[], vec![left_out(is_loss)]).has_unsent();
+            |is_loss| WireSummary::new(Wire::Ros1, &[], none, vec![left_out(is_loss)]).has_unsent();
         assert!(has_unsent(true) && !has_unsent(false));
     }
 }

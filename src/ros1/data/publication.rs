@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
 use super::connection::{COPIED, Connection, QueueRules, Queued};
 use crate::bag::{Key, PublisherId, TopicId};
 use crate::player::Count;
+use crate::transcode::TranscodeError;
 
 /// The most latched messages of a topic of which all are kept.
 const MOST_LATCHED: usize = 1000;
@@ -45,6 +46,19 @@ pub(crate) struct PublicationCounts {
     pub(crate) stalled: AtomicU64,
     /// Messages that subscribers have lost, those included; each counts for each subscriber.
     pub(crate) lost: AtomicU64,
+    /// Messages that could not be made into ROS 1 messages.
+    pub(crate) dropped: AtomicU64,
+    /// Why the first of those could not.
+    pub(crate) first_problem: OnceLock<String>,
+}
+
+impl PublicationCounts {
+    /// Counts a message that could not be made into a ROS 1 message; returns why, if it is the first one.
+    pub(crate) fn drop_one(&self, why: &TranscodeError) -> Option<&str> {
+        let is_first = self.dropped.fetch_add(1, Ordering::Relaxed) == 0;
+        let problem = self.first_problem.get_or_init(|| why.to_string());
+        is_first.then_some(problem.as_str())
+    }
 }
 
 /// One topic.

@@ -4,3 +4,4 @@ pub(super) mod advertiser;
 pub(super) mod monitor;
 pub(super) mod output;
 pub(super) mod plan;
+pub(super) mod repeat;

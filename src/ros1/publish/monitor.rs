@@ -25,6 +25,10 @@ pub struct Ros1TopicState {
     pub stalled: u64,
     /// Messages that subscribers have lost, including those in `stalled`; each counts for each subscriber.
     pub lost: u64,
+    /// Messages that could not be made into ROS 1 messages.
+    pub dropped: u64,
+    /// Why the first of those could not.
+    pub first_problem: Option<String>,
     /// The nodes that are connected, in the order in which they came.
     pub subscribers: Vec<String>,
     /// The nodes that are registered with the master as subscribers, as of about a second ago.
@@ -81,6 +85,8 @@ impl Ros1Monitor {
             bytes: counts.bytes.get(),
             stalled: counts.stalled.load(Ordering::Relaxed),
             lost: counts.lost.load(Ordering::Relaxed),
+            dropped: counts.dropped.load(Ordering::Relaxed),
+            first_problem: counts.first_problem.get().cloned(),
             subscribers: subscribers.collect(),
             registered: self.keeper.subscribers(name),
         }

@@ -6,19 +6,30 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::advertiser::Advertiser;
+use super::repeat::ClockRepeat;
 use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
 use crate::ros1::data::publication::Publication;
 use crate::ros1::event::{Events, Ros1Event};
 use crate::time::{Duration, Ros, Segment, Time};
+use crate::transcode::ToRos1;
 
-/// Publishes messages as they are recorded, and the clock.
+/// Where the messages of a recorded topic go.
+#[derive(Clone)]
+pub(in crate::ros1) struct Route {
+    pub(in crate::ros1) publication: Arc<Publication>,
+    /// Makes ROS 1 messages of them, if they are of ROS 2.
+    pub(in crate::ros1) transcoder: Option<Arc<ToRos1>>,
+}
+
+/// Publishes messages of ROS 1 as they are recorded, those of ROS 2 as messages of ROS 1, and the clock.
 pub struct Ros1Output {
-    /// The topic of each recorded topic, by its index.
-    pub(in crate::ros1) routes: Vec<Option<Arc<Publication>>>,
+    /// By the index of the recorded topic.
+    pub(in crate::ros1) routes: Vec<Option<Route>>,
     pub(in crate::ros1) clock: Option<Arc<Publication>>,
     /// The last time, as it was sent: it is repeated while a message waits.
     pub(in crate::ros1) last_time: Bytes,
+    pub(in crate::ros1) repeat: ClockRepeat,
     pub(in crate::ros1) advertiser: Advertiser,
     pub(in crate::ros1) events: Events,
     /// Whether it was told that a time cannot be sent.
@@ -38,6 +49,7 @@ impl Output for Ros1Output {
                 payload[..4].copy_from_slice(&sec.to_le_bytes());
                 payload[4..].copy_from_slice(&nsec.to_le_bytes());
                 self.last_time = Bytes::copy_from_slice(&payload);
+                self.repeat.sends(Some((clock, &self.last_time)));
                 clock.send_volatile(&self.last_time);
             }
             Err(error) => {
@@ -52,6 +64,7 @@ impl Output for Ros1Output {
     fn serve_clock(&mut self, period: Option<Duration>) -> bool {
         self.clock = match (period, self.clock.take()) {
             (None, Some(clock)) => {
+                self.repeat.sends(None);
                 self.advertiser.withdraw_clock(&clock);
                 None
             }
@@ -64,8 +77,25 @@ impl Output for Ros1Output {
 
     fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
         let route = self.routes.get(message.topic.index());
-        let Some(publication) = route.and_then(Option::as_ref) else {
+        let Some(route) = route.and_then(Option::as_ref) else {
             return Delivery::Dropped;
+        };
+        let publication = &route.publication;
+        let transcoded = match &route.transcoder {
+            None => None,
+            Some(transcoder) => {
+                let mut payload = Vec::new();
+                if let Err(error) = transcoder.transcode(&message.payload, &mut payload) {
+                    if let Some(problem) = publication.counts.drop_one(&error) {
+                        let (name, at) = (&publication.advertised.name, message.log_time);
+                        self.events.send(Ros1Event::Warning(format!(
+                            "message of {name} at {at} is skipped, and others like it: {problem}"
+                        )));
+                    }
+                    return Delivery::Dropped;
+                }
+                Some(Bytes::from(payload))
+            }
         };
         let (clock, last) = (&self.clock, &self.last_time);
         let mut repeat_time = || {
@@ -74,8 +104,13 @@ impl Output for Ros1Output {
             }
         };
         let source = (message.publisher, message.key);
-        publication.send(source, &message.payload, &mut repeat_time);
-        Delivery::Sent
+        let payload = transcoded.as_ref().unwrap_or(&message.payload);
+        publication.send(source, payload, &mut repeat_time);
+        transcoded.map_or(Delivery::Sent, Delivery::Transcoded)
+    }
+
+    fn waits_elsewhere(&mut self, is_waiting: bool) {
+        self.repeat.waits_elsewhere(is_waiting, &self.events);
     }
 
     fn finish(&mut self) {}
@@ -84,7 +119,9 @@ impl Output for Ros1Output {
 impl fmt::Debug for Ros1Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let topics = self.routes.iter().flatten();
-        let names: Vec<&str> = topics.map(|it| it.advertised.name.as_str()).collect();
+        let names: Vec<&str> = topics
+            .map(|it| it.publication.advertised.name.as_str())
+            .collect();
         f.debug_struct("Ros1Output")
             .field("topics", &names)
             .field("clock", &self.clock.is_some())

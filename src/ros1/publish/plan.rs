@@ -1,25 +1,32 @@
 //! [`plan`]: which recorded topics are published, and as what.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::bag::{Schema, Topic, TopicId};
-use crate::ros::is_tf_static;
+use crate::ros::{Durability, is_tf_static};
 use crate::ros1::data::md5::md5_of;
 use crate::ros1::data::publication::{Advertised, Latching};
 use crate::ros1::master::keeper::CLOCK;
-use crate::ros1::options::{Ros1Played, Ros1SkipReason, Ros1Skipped};
+use crate::ros1::options::{Ros1Played, Ros1SkipReason, Ros1Skipped, Ros2Messages};
+use crate::transcode::ToRos1;
 
 /// A topic to be published, and the recorded topics whose messages it gets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::ros1) struct PlannedTopic {
     pub(in crate::ros1) advertised: Advertised,
-    pub(in crate::ros1) ids: Vec<TopicId>,
+    pub(in crate::ros1) ids: Vec<PlannedId>,
 }
+
+/// A recorded topic, and what makes ROS 1 messages of its messages, if that is necessary.
+pub(in crate::ros1) type PlannedId = (TopicId, Option<Arc<ToRos1>>);
 
 /// The topics to be published, in the order of the recorded ones, and those that are not.
 pub(in crate::ros1) fn plan(
     played: &[Ros1Played],
     serves_clock: bool,
+    ros2: Ros2Messages,
 ) -> (Vec<PlannedTopic>, Vec<Ros1Skipped>) {
     let mut planned: Vec<PlannedTopic> = Vec::new();
     let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
@@ -32,7 +39,7 @@ pub(in crate::ros1) fn plan(
                 reason,
             });
         };
-        let advertised = match advertised(one, serves_clock) {
+        let (advertised, transcoder) = match advertised(one, serves_clock, ros2) {
             Ok(advertised) => advertised,
             Err(reason) => {
                 skip(reason);
@@ -44,14 +51,13 @@ pub(in crate::ros1) fn plan(
             by_name.insert(advertised.name.clone(), planned.len());
             planned.push(PlannedTopic {
                 advertised,
-                ids: vec![one.id],
+                ids: vec![(one.id, transcoder)],
             });
             continue;
         };
-        if before.advertised.md5 == advertised.md5
-            && before.advertised.type_name == advertised.type_name
-        {
-            before.ids.push(one.id);
+        // A type may have two names: `tf/tfMessage` and `tf2_msgs/TFMessage`.
+        if before.advertised.md5 == advertised.md5 {
+            before.ids.push((one.id, transcoder));
             if before.advertised.latching == Latching::No {
                 before.advertised.latching = advertised.latching;
             }
@@ -71,12 +77,28 @@ pub fn not_carried(topics: &[Topic]) -> Vec<Ros1Skipped> {
         id,
         name: topic.name.clone(),
         topic: topic.clone(),
+        durability: None,
     });
-    plan(&played.collect::<Vec<_>>(), false).1
+    plan(&played.collect::<Vec<_>>(), false, Ros2Messages::Transcoded).1
 }
 
-fn advertised(played: &Ros1Played, serves_clock: bool) -> Result<Advertised, Ros1SkipReason> {
-    let topic = &played.topic;
+fn advertised(
+    played: &Ros1Played,
+    serves_clock: bool,
+    ros2: Ros2Messages,
+) -> Result<(Advertised, Option<Arc<ToRos1>>), Ros1SkipReason> {
+    let transcoder = match ros2 {
+        Ros2Messages::Transcoded => ToRos1::for_topic(&played.topic),
+        Ros2Messages::LeftOut => None,
+    };
+    let transcoder = transcoder
+        .transpose()
+        .map_err(Ros1SkipReason::NoRos1Form)?
+        .map(Arc::new);
+    let topic = match &transcoder {
+        Some(transcoder) => Cow::Owned(transcoder.ros1_topic(&played.topic)),
+        None => Cow::Borrowed(&played.topic),
+    };
     if topic.encoding != "ros1" {
         return Err(Ros1SkipReason::Encoding(topic.encoding.clone()));
     }
@@ -93,20 +115,25 @@ fn advertised(played: &Ros1Played, serves_clock: bool) -> Result<Advertised, Ros
         Some(recorded) => recorded.clone(),
         None => md5_of(&schema.name, &schema.data).map_err(|error| no_sum(error.to_string()))?,
     };
-    let latching = if !topic.is_latched {
+    let is_latched = match played.durability {
+        Some(durability) => durability == Durability::TransientLocal,
+        None => topic.is_latched,
+    };
+    let latching = if !is_latched {
         Latching::No
     } else if is_tf_static(&topic.name) {
         Latching::All
     } else {
         Latching::LastOfEach
     };
-    Ok(Advertised {
+    let advertised = Advertised {
         name,
         type_name: schema.name.replacen("/msg/", "/", 1),
         md5,
         definition: schema.data.clone(),
         latching,
-    })
+    };
+    Ok((advertised, transcoder))
 }
 
 #[cfg(test)]
@@ -131,6 +158,7 @@ mod tests {
                 is_latched: false,
                 message_count: None,
             },
+            durability: None,
         }
     }
 
@@ -154,12 +182,12 @@ mod tests {
             nameless,
             known,
         ];
-        let (planned, skipped) = plan(&all, true);
+        let (planned, skipped) = plan(&all, true, Ros2Messages::LeftOut);
         let [one, known] = planned.as_slice() else {
             panic!("{planned:?}");
         };
         assert_eq!(known.advertised.md5, "0123456789abcdef0123456789abcdef");
-        assert_eq!(one.ids, [TopicId(0), TopicId(1)]);
+        assert_eq!(one.ids, [(TopicId(0), None), (TopicId(1), None)]);
         assert_eq!(one.advertised.name, "/chatter");
         assert_eq!(one.advertised.latching, Latching::LastOfEach);
         assert_eq!(one.advertised.md5, "992ce8a1687cec8c8bd883ec73ca41d1");
@@ -174,6 +202,54 @@ mod tests {
                 (5, &Ros1SkipReason::NoSum(no_definition)),
             ]
         );
-        assert_eq!(plan(&all, false).0.len(), 3);
+        assert_eq!(plan(&all, false, Ros2Messages::LeftOut).0.len(), 3);
+    }
+
+    #[test]
+    fn ros2_messages_are_published_as_ros1_messages_unless_they_are_left_out() {
+        let as_ros2 = |id, name: &str, kind: &str, text| {
+            let mut played = played(id, name, kind, text);
+            played.topic.encoding = "cdr".to_owned();
+            let schema = played.topic.schema.as_mut().unwrap();
+            "ros2msg".clone_into(&mut schema.encoding);
+            played
+        };
+        let all = [
+            played(0, "/chatter", "std_msgs/String", "string data\n"),
+            as_ros2(1, "/chatter", "std_msgs/msg/String", "string data\n"),
+            as_ros2(2, "/wide", "p/msg/Wide", "wstring text\n"),
+        ];
+        let (planned, skipped) = plan(&all, false, Ros2Messages::Transcoded);
+        let [one] = planned.as_slice() else {
+            panic!("{planned:?}");
+        };
+        let are_transcoded = one.ids.iter().map(|(id, it)| (id.0, it.is_some()));
+        assert_eq!(are_transcoded.collect::<Vec<_>>(), [(0, false), (1, true)]);
+        let [wide] = skipped.as_slice() else {
+            panic!("{skipped:?}");
+        };
+        assert_eq!(
+            (wide.id.0, wide.reason.to_string()),
+            (
+                2,
+                "it has no ROS 1 form: p/msg/Wide has wide characters, which ROS 1 does not have"
+                    .to_owned()
+            )
+        );
+        let (planned, skipped) = plan(&all, false, Ros2Messages::LeftOut);
+        assert_eq!((planned[0].ids.len(), skipped.len()), (1, 2));
+
+        let latching = |durability| {
+            let mut one = all[1].clone();
+            one.durability = durability;
+            let (planned, _) = plan(&[one], false, Ros2Messages::Transcoded);
+            planned[0].advertised.latching
+        };
+        assert_eq!(latching(None), Latching::No);
+        assert_eq!(latching(Some(Durability::Volatile)), Latching::No);
+        assert_eq!(
+            latching(Some(Durability::TransientLocal)),
+            Latching::LastOfEach
+        );
     }
 }

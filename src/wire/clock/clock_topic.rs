@@ -219,6 +219,12 @@ impl Clock {
         self.shared.has_jump.store(true, Ordering::Relaxed);
     }
 
+    /// The thread that puts calls another output now, or is done with it. The repeater repeats the clock if that takes
+    /// long.
+    pub(crate) fn waits_elsewhere(&self, is_waiting: bool) {
+        self.shared.is_putting.store(is_waiting, Ordering::Relaxed);
+    }
+
     /// Makes a put in line; the repeater repeats the clock if it takes long.
     pub(crate) fn while_putting<T>(&self, put: impl FnOnce() -> T) -> T {
         let before = self.shared.has_jump.load(Ordering::Relaxed).then(steady);

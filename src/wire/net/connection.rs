@@ -13,7 +13,7 @@ use zenoh::session::TransportEventsListener;
 use super::blocking_session::{BlockingSession, PutSessions};
 use super::connectivity::{Connectivity, PathState, watch_links};
 use super::env::Environment;
-use super::join::{Joined, Target, join};
+use super::join::{Joined, Target, join, require_files};
 use super::router::RouterSlot;
 use super::router::takeover::RouterTakeover;
 use super::zenoh_config;
@@ -104,6 +104,7 @@ impl Connection {
         options: &WireOptions,
         events: &Events,
     ) -> Result<Self, WireError> {
+        require_files(self.connectivity.sessions())?;
         let mut config = zenoh_config::another(self.config.clone())?;
         let zid = zenoh_config::set_random_id(&mut config)?;
         self.connectivity.add(&zid);
@@ -205,11 +206,11 @@ impl Connection {
         main.chain(self.blocking_puts()).collect()
     }
 
-    /// Whether a session of another process is linked to one of this process, its router included.
-    pub(crate) fn has_receivers(&self) -> bool {
-        let own: Vec<_> = self
-            .sessions()
-            .into_iter()
+    /// Whether a session of another process is linked to one of these of this process, its router included.
+    pub(crate) fn has_receivers(&self, sessions: &[zenoh::Session]) -> bool {
+        let own: Vec<_> = sessions
+            .iter()
+            .cloned()
             .chain(self.router.zenoh())
             .collect();
         let zids: Vec<_> = own.iter().map(zenoh::Session::zid).collect();

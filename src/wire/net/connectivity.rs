@@ -88,6 +88,11 @@ impl Connectivity {
         self.changed.notify_all();
     }
 
+    /// How many sessions there are.
+    pub(crate) fn sessions(&self) -> u64 {
+        self.links().sessions.len() as u64
+    }
+
     /// Removes the session `zid`, which could not be opened.
     pub(crate) fn remove(&self, zid: &str) {
         self.links().sessions.remove(zid);

@@ -23,6 +23,8 @@ const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
 /// log file, about 44 are open besides those of the recording, which take a quarter of the limit. The rest is
 /// for five nodes, each linked to all three sessions.
 const FILES_NEEDED: u64 = 80;
+/// The same for each session that carries messages, with five nodes linked to it.
+const FILES_OF_SESSION: u64 = 20;
 /// The system chooses the port.
 const FREE_PORT: &str = "tcp/127.0.0.1:0";
 
@@ -78,14 +80,7 @@ pub(crate) fn join(
     for endpoint in &options.listen {
         check(endpoint, Use::Listen)?;
     }
-    // `None` means no limit.
-    let allowed = getrlimit(Resource::Nofile).current;
-    if let Some(allowed) = allowed.filter(|allowed| *allowed < FILES_NEEDED) {
-        return Err(WireError::OpenFiles {
-            allowed,
-            needed: FILES_NEEDED,
-        });
-    }
+    require_files(0)?;
     if let Some((mut config, by)) = configured(options, environment)? {
         for warning in environment.override_in(&mut config) {
             events.warn(warning);
@@ -128,6 +123,17 @@ pub(crate) fn join(
         target: Target::Endpoints(role.endpoints().join(", ")),
         is_answered: role.unanswered().is_none(),
     })
+}
+
+/// Fails if the process may not open the files of two more sessions beside these, which carry messages already.
+pub(super) fn require_files(sessions: u64) -> Result<(), WireError> {
+    let needed = FILES_NEEDED + sessions * FILES_OF_SESSION;
+    // `None` means no limit.
+    let allowed = getrlimit(Resource::Nofile).current;
+    match allowed.filter(|allowed| *allowed < needed) {
+        Some(allowed) => Err(WireError::OpenFiles { allowed, needed }),
+        None => Ok(()),
+    }
 }
 
 /// Opens a session beside a router of its own on a free loopback port, which connects to nothing else; or

@@ -84,6 +84,12 @@ impl Output for WireOutput {
         }))
     }
 
+    fn waits_elsewhere(&mut self, is_waiting: bool) {
+        if let Some(clock) = self.clock.clock() {
+            clock.waits_elsewhere(is_waiting);
+        }
+    }
+
     fn finish(&mut self) {
         if let Some(lane) = &self.bulk {
             self.clock.while_putting(|| lane.flush());

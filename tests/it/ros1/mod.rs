@@ -104,6 +104,7 @@ fn strings(id: u32, name: &str) -> Ros1Played {
             is_latched: false,
             message_count: None,
         },
+        durability: None,
     }
 }
 

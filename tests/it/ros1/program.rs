@@ -154,7 +154,8 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
         assert!(text_of(&output).contains(says), "{}", text_of(&output));
     }
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
-    let output = play(&master, Path::new(demo), &[]).output().unwrap();
+    let flags = ["--transcode", "off"];
+    let output = play(&master, Path::new(demo), &flags).output().unwrap();
     assert!(!output.status.success());
     let text = text_of(&output);
     assert!(
@@ -164,6 +165,50 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
     let output = play("localhost", &files.paths[0], &[]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text_of(&output).contains("ROS_MASTER_URI: `localhost` is not of the form"));
+}
+
+#[test]
+fn ros2_messages_are_sent_as_ros1_messages() {
+    const IMU: &str = "6a62c6daae103f4ff57a132d6f95cec2";
+    const TRANSFORMS: &str = "94810edda583a504dfda3829e70d7eec";
+    let master = free_master();
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+    let flags = "--topics /imu /tf_static --wait-for-subscribers /imu --rate max --format json";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let run = WireRun::start(play(&master, Path::new(demo), &flags));
+    run.wait_for_text("2 topics with ROS 2 messages, which are sent as ROS 1 messages");
+    let published = || try_call(&master, "getPublishedTopics", &[text("/x"), text("")]);
+    until("the topics", || {
+        published().is_some_and(|(_, topics)| topics.list().len() == 2)
+    });
+    let mut transforms = Subscriber::of_topic(&master, "/listener", "/tf_static");
+    let mut imu = Subscriber::of_topic(&master, "/listener", "/imu");
+    for (subscriber, kind, sum) in [
+        (&imu, "sensor_msgs/Imu", IMU),
+        (&transforms, "tf2_msgs/TFMessage", TRANSFORMS),
+    ] {
+        let header = &subscriber.header;
+        assert_eq!(
+            (header["type"].as_str(), header["md5sum"].as_str()),
+            (kind, sum)
+        );
+    }
+    let mut count = 0;
+    while let Some(message) = imu.message() {
+        // No sequence number, then the frame after the time.
+        let frame = u32::from_le_bytes(message[12..16].try_into().unwrap()) as usize;
+        assert_eq!(message[..4], [0; 4]);
+        assert_eq!(message.len(), 16 + frame + 37 * 8);
+        count += 1;
+    }
+    assert!(transforms.message().is_some());
+    let output = run.end();
+    assert!(output.status.success(), "{}", text_of(&output));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sent = summary["topics"].as_array().unwrap().iter();
+    let sent = sent.filter(|topic| topic["name"] == "/imu");
+    let sent: Vec<_> = sent.map(|topic| topic["sent"].as_u64().unwrap()).collect();
+    assert_eq!(sent, [count]);
 }
 
 #[test]

@@ -138,17 +138,38 @@ fn who_expects_another_type_or_sends_nonsense_is_refused_alone() {
 }
 
 #[test]
+fn the_clock_is_repeated_while_another_output_waits() {
+    let player = Joined::player();
+    let (mut output, _, _) = player.node.advertise(&[], true).unwrap();
+    let mut follower = Subscriber::of_topic(&player.master, "/follower", "/clock");
+    player.joined("/follower");
+    output.clock(Time::from_millis(7_000));
+    output.waits_elsewhere(true);
+    let seven = [7u32.to_le_bytes(), [0; 4]].concat();
+    for _ in 0..4 {
+        assert_eq!(follower.message().unwrap(), seven);
+    }
+    output.waits_elsewhere(false);
+    output.clock(Time::from_millis(8_000));
+    let eight = [8u32.to_le_bytes(), [0; 4]].concat();
+    until("a later time", || follower.message().unwrap() == eight);
+    // Never an earlier one again.
+    output.waits_elsewhere(true);
+    assert_eq!(follower.message().unwrap(), eight);
+}
+
+#[test]
 fn the_clock_is_published_as_long_as_it_is_served() {
     let player = Joined::player();
-    let cdr = {
-        let mut topic = strings(0, "/cdr");
-        topic.topic.encoding = "cdr".to_owned();
+    let json = {
+        let mut topic = strings(0, "/json");
+        topic.topic.encoding = "json".to_owned();
         topic
     };
-    let (mut output, _, skipped) = player.node.advertise(&[cdr], true).unwrap();
+    let (mut output, _, skipped) = player.node.advertise(&[json], true).unwrap();
     assert_eq!(
         skipped[0].reason,
-        Ros1SkipReason::Encoding("cdr".to_owned())
+        Ros1SkipReason::Encoding("json".to_owned())
     );
     let mut follower = Subscriber::of_topic(&player.master, "/follower", "/clock");
     assert_eq!(

@@ -84,7 +84,7 @@ fn nodes_on_each_wire_get_every_message_and_the_clock() {
 fn what_a_wire_cannot_carry_is_named_and_the_others_send_it() {
     let (master, endpoint) = (free_master(), free_endpoint());
     let wires = "rmw_zenoh ros1";
-    let flags = "--rate max";
+    let flags = "--rate max --transcode off";
     let output = start(Path::new(DEMO), wires, &endpoint, &master, flags).end();
     let text = text_of(&output);
     let summary = summary(&output);
@@ -101,16 +101,6 @@ fn what_a_wire_cannot_carry_is_named_and_the_others_send_it() {
         (skipped.len(), rmw["skipped"].as_array().unwrap().len()),
         (summary["topics"].as_array().unwrap().len(), 0)
     );
-    // No wire carries them: they are not played at all.
-    let output = start(
-        Path::new(DEMO),
-        "ros1 zenoh",
-        &endpoint,
-        &master,
-        "--rate max",
-    )
-    .end();
-    assert!(output.status.success(), "{}", text_of(&output));
 }
 
 #[test]
@@ -126,12 +116,13 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
         .map(|(n, payload)| (0, n * 1_000_000, payload.as_slice()))
         .collect();
     let files = Files::of([ros1_file(&[channel], &messages)]);
-    let flags = "--rate max --stall-timeout 1 --wait-for-subscribers /large=2";
+    let flags = "--rate max --clock 100 --stall-timeout 1 --wait-for-subscribers /large=2";
     let wires = "ros1 rmw_zenoh";
     let run = start(&files.paths[0], wires, &endpoint, &master, flags);
     run.wait_for_text("rmw_zenoh: ");
     let node = peer(&endpoint);
     let (_large, large) = subscribe(&node, &format!("0/large/{STRING}/{STRING_HASH}"));
+    let (_clock, clock) = subscribe(&node, CLOCK_KEY);
     let key = token(&node, "MS", "/large", STRING, STRING_HASH);
     let _token = node.liveliness().declare_token(key).wait().unwrap();
     // It connects, and reads nothing.
@@ -143,6 +134,13 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
     }
     let output = run.end();
     drop(stuck);
+    // The clock of the other wire went on, with its time standing still.
+    let times = clock.try_iter();
+    let times: Vec<_> = times
+        .map(|sample| sample.payload().to_bytes().into_owned())
+        .collect();
+    let repeated = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    assert!(repeated > 20, "{repeated} of {}", times.len());
     let summary = summary(&output);
     let text = text_of(&output);
     assert!(text.contains("ros1: "), "{text}");
@@ -154,6 +152,56 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
         (Some(0), Some(COUNT.into()))
     );
     assert_eq!(summary["lost"], ros1["lost"]);
+}
+
+#[test]
+fn a_subscriber_on_any_wire_is_enough() {
+    let (master, endpoint, files) = (free_master(), free_endpoint(), files());
+    let flags = "--topics /chatter --wait-for-subscribers /chatter";
+    let run = start(&files.paths[0], "rmw_zenoh ros1", &endpoint, &master, flags);
+    let published = || try_call(&master, "getPublishedTopics", &[text("/x"), text("")]);
+    until("the topic", || {
+        published().is_some_and(|(_, topics)| topics.list().len() == 1)
+    });
+    let mut chatter = Subscriber::of_topic(&master, "/listener", "/chatter");
+    for n in 0..50 {
+        assert_eq!(chatter.message().unwrap(), string(&format!("message {n}")));
+    }
+    summary(&run.end());
+}
+
+#[test]
+fn a_message_that_one_wire_cannot_send_is_named_and_fails_a_strict_run() {
+    let (master, endpoint) = (free_master(), free_endpoint());
+    let channel = ChannelSpec {
+        topic: "/a",
+        schema: ("std_msgs/msg/String", "ros2msg", "string data\n"),
+        encoding: "cdr",
+        metadata: &[],
+    };
+    let good = cdr_string("x");
+    let messages: [(usize, u64, &[u8]); 2] = [(0, 1, &good), (0, 2, &[0, 1, 0, 0, 9, 0, 0, 0, 1])];
+    let files = Files::of([ros1_file(&[channel], &messages)]);
+    for (flags, code) in [("--rate max", 0), ("--rate max --strict", 3)] {
+        let run = start(&files.paths[0], "rmw_zenoh ros1", &endpoint, &master, flags);
+        let output = run.end();
+        let text = text_of(&output);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains("ros1: message of /a at "), "{text}");
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let (rmw, ros1) = (&summary["wires"][0], &summary["wires"][1]);
+        assert_eq!(summary["messages_sent"], 2);
+        assert_eq!(
+            (&rmw["messages_sent"], &rmw["dropped"]),
+            (&2.into(), &0.into())
+        );
+        assert_eq!(
+            (&ros1["messages_sent"], &ros1["dropped"]),
+            (&1.into(), &1.into())
+        );
+        let why = ros1["topics"][0]["dropped_because"].as_str().unwrap();
+        assert!(why.contains("is not a valid std_msgs/msg/String"), "{why}");
+    }
 }
 
 #[test]
@@ -178,6 +226,10 @@ fn wires_that_cannot_be_together_are_refused() {
     let (master, files) = (free_master(), files());
     for (args, says) in [
         ("--wire null --wire zenoh", "--wire null: it is given alone"),
+        (
+            "--wire zenoh --wire ros2dds",
+            "it has the keys of --wire ros2dds",
+        ),
         ("--wire ros1 --wire ros1", "--wire: each wire is given once"),
         (
             "--wire rmw_zenoh --wire ros1 --congestion block-first",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{Hints, LeftOut, Plan, PlanError, PlayArgs, Wire};
-use bagplay::ros1::Ros1Skipped;
+use bagplay::ros1::{Ros1SkipReason, Ros1Skipped};
 use bagplay::wire::{SkipReason, Skipped};
 
 /// A topic that a wire cannot carry.
@@ -33,12 +33,18 @@ impl NotCarried {
     /// On the wire of ROS 1.
     pub(super) fn of_ros1(skipped: &Ros1Skipped) -> Self {
         let reason = skipped.reason.to_string();
+        let hint = match &skipped.reason {
+            Ros1SkipReason::Encoding(encoding) if encoding == "cdr" => {
+                "; hint: without --transcode off they are sent as ROS 1 messages"
+            }
+            _ => "",
+        };
         Self {
             id: skipped.id,
             topic: skipped.name.clone(),
-            reason_and_hint: reason.clone(),
+            reason_and_hint: format!("{reason}{hint}"),
             reason,
-            is_loss: false,
+            is_loss: matches!(skipped.reason, Ros1SkipReason::NoRos1Form(_)),
         }
     }
 
@@ -54,13 +60,14 @@ impl NotCarried {
 }
 
 /// Removes topics that no wire can carry from the plan, with one warning for each reason. If there are viewers, the
-/// topics stay in the plan. Topics that some wires carry stay there, too, with a warning for each other wire.
+/// topics stay in the plan, and are returned. Topics that some wires carry stay there, too, with a warning for each
+/// other wire.
 pub(in crate::app::network) fn leave_out(
     args: &PlayArgs,
     bag: &Bag,
     plan: &mut Plan,
     by_wire: &[(Wire, Vec<NotCarried>)],
-) -> Result<(), PlanError> {
+) -> Result<Vec<TopicId>, PlanError> {
     let has_viewers = args.viewers.foxglove.is_some();
     let everywhere = by_no_wire(by_wire);
     // Who has viewers, or another wire that carries this topic, needs no hint.
@@ -82,15 +89,17 @@ pub(in crate::app::network) fn leave_out(
             tracing::warn!("not sent on {wire}: {topics}");
         }
     }
+    let mut for_viewers = Vec::new();
     for one in everywhere {
         let left_out = one.left_out(bag);
         if has_viewers {
             plan.stop_awaiting(args, one.id, &left_out)?;
+            for_viewers.push(one.id);
         } else {
             plan.leave_out(args, one.id, left_out)?;
         }
     }
-    Ok(())
+    Ok(for_viewers)
 }
 
 /// The topics that no wire carries. If there are several wires, the reasons of all.

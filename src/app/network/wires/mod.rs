@@ -11,8 +11,9 @@ use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{Exit, Hints, Losses, Plan, PlayArgs, Wire, WireArgs};
 use bagplay::output::Output;
 use bagplay::player::Transport;
+use bagplay::ros1::Ros2Messages;
 use bagplay::wire::{
-    Drained, Graph, Monitor, Protocol, Session, TopicState, WireError, WireOptions,
+    Graph, Missed, Monitor, Protocol, Ros1Messages, Session, TopicState, WireError, WireOptions,
 };
 use crossbeam_channel::Sender;
 
@@ -20,7 +21,8 @@ use super::event::NetworkEvent;
 use crate::app::failure::Failure;
 use left_out::NotCarried;
 use options::options;
-use ros1::{Ros1Counts, Ros1Wire};
+use ros1::Ros1Counts;
+pub(super) use ros1::Ros1Wire;
 pub(super) use zenoh_wire::ZenohWire;
 
 const CLOCK_TYPE: &str = "rosgraph_msgs/msg/Clock";
@@ -45,32 +47,39 @@ pub(super) fn join(
     events: &Sender<NetworkEvent>,
 ) -> Result<Vec<OneWire>, Failure> {
     let named = args.wires();
-    let mut wires: Vec<OneWire> = Vec::new();
-    for wire in named.iter().copied() {
+    let forward = |wire| {
         let shown = (named.len() > 1).then_some(wire);
         let events = events.clone();
-        let forward = move |event| {
+        move |event| {
             // The channel is full only if the main thread is stuck; losing an event is better than waiting inside
             // zenoh. The state of the path must not be missed, so it is read as a state on every event.
             let _ = events.try_send(NetworkEvent::new(shown, event));
-        };
+        }
+    };
+    let mut wires: Vec<OneWire> = Vec::new();
+    for wire in named.iter().copied() {
         let protocol = match wire {
             Wire::RmwZenoh => Protocol::RmwZenoh,
             Wire::Ros2Dds => Protocol::Ros2Dds,
             Wire::Zenoh => Protocol::PlainKeys,
-            Wire::Ros1 => {
-                wires.push(OneWire::Ros1(Ros1Wire::join(args, forward)?));
-                continue;
-            }
-            Wire::Null => continue,
+            Wire::Ros1 | Wire::Null => continue,
         };
         let options = adapt(options(args, protocol));
         let session = match wires.iter().find_map(OneWire::session) {
-            Some(first) => first.open_beside(&options, forward),
-            None => Session::open(&options, forward),
+            Some(first) => first.open_beside(&options, forward(wire)),
+            None => Session::open(&options, forward(wire)),
         };
         let zenoh = ZenohWire::new(wire, session.map_err(failure)?);
         wires.push(OneWire::Zenoh(Box::new(zenoh)));
+    }
+    // Last, because it sets a parameter of the master: a signal before the end of joining ends the process at once.
+    if let Some(place) = named.iter().position(|wire| *wire == Wire::Ros1) {
+        let ros2 = match adapt(WireOptions::default()).ros1 {
+            Ros1Messages::Transcoded => Ros2Messages::Transcoded,
+            Ros1Messages::LeftOut => Ros2Messages::LeftOut,
+        };
+        let ros1 = Ros1Wire::join(args, ros2, forward(Wire::Ros1))?;
+        wires.insert(place, OneWire::Ros1(ros1));
     }
     Ok(wires)
 }
@@ -191,7 +200,9 @@ impl OneWire {
     /// How many subscribers a topic has; `name` is its name on the network.
     pub(super) fn subscriber_count(&self, topic: TopicId, name: &str) -> usize {
         match self {
-            Self::Zenoh(zenoh) => zenoh.session().graph().reached(name),
+            Self::Zenoh(zenoh) if zenoh.wire.is_ros2() => zenoh.session().graph().reached(name),
+            // Plain subscribers cannot be counted: there are some or none.
+            Self::Zenoh(zenoh) => usize::from(zenoh.has_subscriber(topic)),
             Self::Ros1(ros1) => ros1.subscriber_count(topic),
         }
     }
@@ -221,6 +232,18 @@ impl OneWire {
         }
     }
 
+    /// What subscribers of the clock are known to have missed.
+    pub(super) fn missed_clock(&self) -> Missed {
+        match self {
+            Self::Zenoh(zenoh) => {
+                let monitor = zenoh.monitor.as_ref();
+                monitor.and_then(Monitor::clock).unwrap_or_default()
+            }
+            // A subscriber of the clock that does not keep up misses times and gets the last ones.
+            Self::Ros1(_) => Missed::default(),
+        }
+    }
+
     /// The state of each topic.
     pub(super) fn topics(&self) -> Vec<TopicState> {
         self.counts().topics()
@@ -237,14 +260,6 @@ impl OneWire {
         }
     }
 
-    /// Waits until all data has been sent.
-    pub(super) fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
-        match self {
-            Self::Zenoh(zenoh) => zenoh.session().drain(is_called_off),
-            Self::Ros1(ros1) => ros1.drain(is_called_off),
-        }
-    }
-
     /// The nodes that have not taken the last messages, where the wire knows them.
     pub(super) fn late_nodes(&self) -> Vec<String> {
         match self {
@@ -253,8 +268,17 @@ impl OneWire {
         }
     }
 
-    /// Leaves the network.
-    pub(super) fn leave(self) {
+    /// The wire of ROS 1.
+    pub(super) fn ros1(&self) -> Option<&Ros1Wire> {
+        match self {
+            Self::Zenoh(_) => None,
+            Self::Ros1(ros1) => Some(ros1),
+        }
+    }
+
+    /// Leaves the network. `sink` was the output to this wire, if there was one.
+    pub(super) fn leave(self, sink: Option<Sink>) {
+        drop(sink);
         match self {
             Self::Zenoh(zenoh) => zenoh.leave(),
             Self::Ros1(ros1) => drop(ros1),

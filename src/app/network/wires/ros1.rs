@@ -9,7 +9,7 @@ use bagplay::player::Transport;
 use bagplay::ros::{Durability, Qos};
 use bagplay::ros1::{
     Ros1Error, Ros1Event, Ros1Monitor, Ros1Node, Ros1Options, Ros1Output, Ros1Played, Ros1Skipped,
-    Ros1TopicState, RpcUri, SlowSubscriber,
+    Ros1TopicState, Ros2Messages, RpcUri, SlowSubscriber,
 };
 use bagplay::wire::{Drained, Missed, TopicState, WireEvent};
 
@@ -51,9 +51,13 @@ impl Ros1Wire {
     /// Joins the network of the master that the environment names.
     pub(super) fn join(
         args: &WireArgs,
+        ros2: Ros2Messages,
         events: impl Fn(WireEvent) + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        let options = options(args)?;
+        let options = Ros1Options {
+            ros2,
+            ..options(args)?
+        };
         let forward = move |event| events(as_wire_event(event));
         Ok(Self {
             node: Ros1Node::start(&options, forward).map_err(|error| failure(&error))?,
@@ -80,6 +84,7 @@ impl Ros1Wire {
             id: chosen.id,
             name: chosen.name.clone(),
             topic: bag.topics()[chosen.id.index()].clone(),
+            durability: chosen.qos.map(|qos| qos.durability),
         });
         let played: Vec<Ros1Played> = played.collect();
         self.declare(&played, plan.options.clock.is_served())
@@ -148,7 +153,10 @@ impl Ros1Wire {
     }
 
     /// Waits until all messages have been sent.
-    pub(super) fn drain(&self, mut is_called_off: impl FnMut() -> bool) -> Drained {
+    pub(in crate::app::network) fn drain(
+        &self,
+        mut is_called_off: impl FnMut() -> bool,
+    ) -> Drained {
         let mut was_called_off = false;
         let bytes = self.node.drain(|| {
             was_called_off = was_called_off || is_called_off();
@@ -212,8 +220,8 @@ fn topic_state(topic: Ros1TopicState) -> TopicState {
         }),
         sent: topic.sent,
         bytes: topic.bytes,
-        dropped: 0,
-        first_problem: None,
+        dropped: topic.dropped,
+        first_problem: topic.first_problem,
         missed: Missed {
             stalled: topic.stalled,
             lost: topic.lost,

@@ -150,6 +150,9 @@ impl Output for ZenohOutput {
         }
         self.output.message(message, occasion)
     }
+    fn waits_elsewhere(&mut self, is_waiting: bool) {
+        self.output.waits_elsewhere(is_waiting);
+    }
     fn finish(&mut self) {
         self.output.finish();
     }

@@ -224,8 +224,7 @@ impl Awaited {
                 published.join(", ")
             ));
         }
-        if self.anybody && network.subscribed_topics().is_empty() && !network.has_clock_subscriber()
-        {
+        if self.anybody && !network.has_subscribed_topics() && !network.has_clock_subscriber() {
             let nodes = shown(&network.joined().0);
             words.push(if nodes.is_empty() {
                 "no node has joined the network; hint: the program needs RMW_IMPLEMENTATION=rmw_zenoh_cpp and, without \
