@@ -1,6 +1,6 @@
-//! What it costs to turn ROS 1 messages into CDR, against a copy of the same payloads.
+//! What it costs to turn ROS 1 messages into CDR, and back, against a copy of the same payloads.
 //!
-//! `cargo bench --bench transcode`. Transcoding and copying are measured in turns; each makes a new buffer for every
+//! `cargo bench --bench transcode`. Both and copying are measured in turns; each makes a new buffer for every
 //! message, as the player does. The goal is 500 MB/s for images and clouds. Messages are a camera image, a cloud, a
 //! laser scan, a measurement of an IMU, and a path of poses, each with a header of its own.
 
@@ -14,13 +14,13 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use bagplay::bag::Schema;
-use bagplay::transcode::Transcoder;
+use bagplay::transcode::{ToRos1, Transcoder};
 
 use report::{Figure, Report};
 
 type Failure = Box<dyn Error>;
 
-/// How many times transcoding and copying take turns.
+/// How many times both ways of transcoding and copying take turns.
 const TURNS: usize = 15;
 /// How long a turn takes at least.
 const TURN: Duration = Duration::from_millis(40);
@@ -51,30 +51,41 @@ struct Message {
 }
 
 fn measure(message: &Message, report: &mut Report) -> Result<(), Failure> {
-    let transcoder = Transcoder::new(&message.schema)?;
+    let to_ros2 = Transcoder::new(&message.schema)?;
+    let to_ros1 = ToRos1::new(&to_ros2.ros2_schema())?;
     let payload = &message.payload[..];
     let mut cdr = Vec::new();
-    transcoder.transcode(payload, &mut cdr)?;
+    to_ros2.transcode(payload, &mut cdr)?;
+    to_ros1.transcode(&cdr, &mut Vec::new())?;
+    // Both have been transcoded once.
     let transcode = || {
-        let mut cdr = Vec::new();
-        // It has been transcoded once.
-        drop(transcoder.transcode(black_box(payload), &mut cdr));
-        black_box(cdr);
+        let mut made = Vec::new();
+        drop(to_ros2.transcode(black_box(payload), &mut made));
+        black_box(made);
+    };
+    let back = || {
+        let mut made = Vec::new();
+        drop(to_ros1.transcode(black_box(&cdr), &mut made));
+        black_box(made);
     };
     let copy = || drop(black_box(black_box(payload).to_vec()));
-    let (mut speeds, mut copies) = (Vec::new(), Vec::new());
+    let (mut speeds, mut returns, mut copies) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TURNS {
         speeds.push(rate(payload.len(), transcode));
+        returns.push(rate(cdr.len(), back));
         copies.push(rate(payload.len(), copy));
     }
-    let (speed, copy_speed) = (median(&mut speeds), median(&mut copies));
+    let (speed, back_speed) = (median(&mut speeds), median(&mut returns));
+    let copy_speed = median(&mut copies);
     println!(
-        "{:<24} {:>9} bytes  {speed:>8.0} MB/s, a copy {copy_speed:>8.0} MB/s",
+        "{:<24} {:>9} bytes  {speed:>8.0} MB/s, back {back_speed:>8.0} MB/s, a copy {copy_speed:>8.0} MB/s",
         message.name,
         payload.len()
     );
-    let figure = Figure::higher(message.name, "transcoded", speed, "MB/s");
-    report.add(figure.against("a copy", copy_speed));
+    for (metric, speed) in [("transcoded", speed), ("transcoded back", back_speed)] {
+        let figure = Figure::higher(message.name, metric, speed, "MB/s");
+        report.add(figure.against("a copy", copy_speed));
+    }
     Ok(())
 }
 

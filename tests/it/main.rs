@@ -26,6 +26,7 @@ mod pty;
 mod ros1;
 mod support;
 mod time;
+#[cfg(feature = "ci")]
 mod to_ros1;
 mod transcode;
 #[cfg(feature = "tui")]
