@@ -27,6 +27,17 @@ pub enum Ros1Error {
     /// The master refuses, or does not answer any more.
     #[error("the ROS 1 master: {0}")]
     Master(#[from] RpcError),
+    /// The name is none of ROS 1.
+    #[error("`{}` is not a node name of ROS 1", Foreign::text(.0))]
+    NodeName(String),
+    /// The host that nodes are told is no address of this machine.
+    #[error("{} is no address of this machine: {source}", Foreign::text(.host))]
+    Address {
+        /// The address.
+        host: String,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The system refuses sockets or threads.
     #[error("no node of ROS 1: {0}")]
     System(#[from] io::Error),

@@ -55,6 +55,9 @@ impl Ros1Node {
         options: &Ros1Options,
         receiver: impl Fn(Ros1Event) + Send + Sync + 'static,
     ) -> Result<Self, Ros1Error> {
+        if !is_name(&options.node_name) {
+            return Err(Ros1Error::NodeName(options.node_name.clone()));
+        }
         let events = Events::new(receiver);
         let (ender, waits) = waits()?;
         let client = MasterClient {
@@ -68,8 +71,14 @@ impl Ros1Node {
             None => local_host(&options.master)?,
         };
         let bound_to = bind_address(&host);
-        let calls = TcpListener::bind((bound_to, 0))?;
-        let data = TcpListener::bind((bound_to, 0))?;
+        let bind = || {
+            let bound = TcpListener::bind((bound_to, 0));
+            bound.map_err(|source| Ros1Error::Address {
+                host: host.clone(),
+                source,
+            })
+        };
+        let (calls, data) = (bind()?, bind()?);
         let here = RpcUri::of(&host, calls.local_addr()?.port());
         let data_at = RpcUri::of(&host, data.local_addr()?.port());
         let publications = Arc::new(Publications::default());
@@ -87,6 +96,7 @@ impl Ros1Node {
         serve("ros1-calls", calls, &waits, Arc::new(slave))?;
         let listener = Listener {
             publications: Arc::clone(&publications),
+            patiences: Arc::default(),
             services: Arc::clone(&services),
             node_name: options.node_name.clone(),
             waits: waits.clone(),
@@ -334,6 +344,19 @@ fn local_host(master: &RpcUri) -> Result<String, Ros1Error> {
     let addresses = master.addresses()?;
     let stream = TcpStream::connect(&addresses[..])?;
     Ok(stream.local_addr()?.ip().to_string())
+}
+
+/// Whether nodes of ROS 1 may have this name: parts of letters, digits and `_`, each behind a slash, and each begins
+/// with a letter.
+fn is_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        let mut characters = part.chars();
+        let first = characters.next();
+        first.is_some_and(|first| first.is_ascii_alphabetic())
+            && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    name.strip_prefix('/')
+        .is_some_and(|parts| parts.split('/').all(is_part))
 }
 
 /// Where to listen to be reached at a host. A name may stand for other addresses elsewhere.

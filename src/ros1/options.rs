@@ -73,7 +73,7 @@ pub struct Ros1Played {
     pub name: String,
     /// What is recorded about it.
     pub topic: Topic,
-    /// Whether it is latched, if not as recorded: as transient local topics are.
+    /// Latched if transient local, otherwise not; `None`: as recorded.
     pub durability: Option<Durability>,
 }
 

@@ -68,7 +68,7 @@ impl Session {
         Self::on(connection, (domain, name), shared_memory, options)
     }
 
-    /// Opens a second session of this process, for another protocol, in the same place of the network: beside the same
+    /// Opens another session of this process, for another protocol, in the same place of the network: beside the same
     /// router, with the same configuration and the same shared memory. The endpoints in `options` have no effect. To be
     /// closed before `self`, which has the router. `events` is called on zenoh's threads and must not block.
     pub fn open_beside(
@@ -78,7 +78,7 @@ impl Session {
     ) -> Result<Self, WireError> {
         let events = Events::new(events);
         let name = NodeName::parse(&options.node_name)?;
-        let connection = self.connection.open_second(options, &events)?;
+        let connection = self.connection.open_beside(options, &events)?;
         let shared_memory = Arc::clone(&self.shared_memory);
         Self::on(connection, (self.domain_id(), name), shared_memory, options)
     }

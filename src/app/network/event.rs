@@ -7,14 +7,14 @@ use bagplay::wire::WireEvent;
 #[derive(Clone, Debug)]
 pub(crate) struct NetworkEvent {
     /// The wire, if the run has several.
-    wire: Option<Wire>,
+    pub(crate) wire: Option<Wire>,
     /// What happened.
     pub(crate) event: WireEvent,
 }
 
 impl NetworkEvent {
     /// An event on a wire; `wire` is `None` if the run has no other.
-    pub(super) const fn new(wire: Option<Wire>, event: WireEvent) -> Self {
+    pub(crate) const fn new(wire: Option<Wire>, event: WireEvent) -> Self {
         Self { wire, event }
     }
 

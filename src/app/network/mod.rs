@@ -61,8 +61,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Joins the networks that the arguments name; none at all for `--wire null`. `adapt` may change the options of the
-    /// wires over zenoh.
+    /// Joins the networks that the arguments name; none at all for `--wire null`. `adapt` may change the options of
+    /// each wire.
     pub(crate) fn join(
         args: &WireArgs,
         adapt: impl Fn(WireOptions) -> WireOptions,
@@ -81,7 +81,7 @@ impl Network {
 
     /// The memory that is shared with subscribers, if any is.
     pub(crate) fn chunk_memory(&self) -> Result<Option<Arc<dyn ChunkMemory>>, Failure> {
-        // All sessions have one.
+        // All sessions share it.
         let memory = self.any_session().map(Session::chunk_memory);
         Ok(memory.transpose().or_exit(Exit::Failed)?.flatten())
     }
@@ -245,7 +245,7 @@ impl Network {
             .collect()
     }
 
-    /// Whether a topic has a subscriber now.
+    /// Whether any topic has a subscriber now.
     pub(crate) fn has_subscribed_topics(&self) -> bool {
         let mut wires = self.wires.iter();
         wires.any(|wire| !wire.subscribed_topics().is_empty())
@@ -306,7 +306,7 @@ impl Network {
         self.wires.iter().map(one).collect()
     }
 
-    /// Whether there is a path to the network of zenoh now, and how often it was lost. All sessions have one.
+    /// Whether there is a path to the network of zenoh now, and how often it was lost. All sessions share it.
     pub(crate) fn path(&self) -> PathState {
         self.any_session().map_or(PATH_TO_NOBODY, Session::path)
     }
@@ -323,9 +323,21 @@ impl Network {
         drained.fold(over_zenoh, Drained::and)
     }
 
-    /// The nodes that have not taken the last messages, where the wire knows them.
+    /// The nodes that have not taken the last messages, where the wire knows them; with the wire, if there are several.
     pub(crate) fn late_nodes(&self) -> Vec<String> {
-        self.wires.iter().flat_map(OneWire::late_nodes).collect()
+        let is_several = self.wires.len() > 1;
+        let late = |wire: &OneWire| {
+            let (name, nodes) = (wire.wire(), wire.late_nodes().into_iter());
+            let nodes = nodes.map(|node| {
+                if is_several {
+                    format!("{name}: {node}")
+                } else {
+                    node
+                }
+            });
+            nodes.collect::<Vec<_>>()
+        };
+        self.wires.iter().flat_map(late).collect()
     }
 
     /// Leaves the network; `out` was the output to it.

@@ -75,7 +75,7 @@ impl Network {
         )
     }
 
-    /// On the first wire of ROS 2: only those have services.
+    /// On the first wire of ROS 2; ROS 1 lacks this service.
     fn serve_timeline(
         &self,
         transport: &Transport,

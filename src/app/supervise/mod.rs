@@ -134,8 +134,8 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn log_events(&mut self, events: &[NetworkEvent]) {
         for event in events {
             if let WireEvent::ForeignPublisher { topics, node } = &event.event {
-                self.other_publishers
-                    .add(node, topics, self.run.transport.now());
+                let now = self.run.transport.now();
+                self.other_publishers.add((node, event.wire), topics, now);
                 continue;
             }
             if let Some(why) = take_event(self.run, event) {
@@ -243,9 +243,9 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Warns of other nodes that publish the same topics.
-    fn warn_of(&self, other_publishers: &[WireEvent]) {
+    fn warn_of(&self, other_publishers: &[NetworkEvent]) {
         for publisher in other_publishers {
-            tracing::warn!("{}", self.run.hints.event(publisher));
+            tracing::warn!("{}", publisher.text(Some(self.run.hints)));
         }
     }
 

@@ -54,8 +54,11 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
         is_asked
     });
     let left = drained.bytes();
-    if matches!(drained, Drained::Untaken { .. }) {
-        let nodes = run.network.late_nodes();
+    let nodes = match drained {
+        Drained::Whole => Vec::new(),
+        Drained::Untaken { .. } | Drained::CalledOff { .. } => run.network.late_nodes(),
+    };
+    if matches!(drained, Drained::Untaken { .. }) || !nodes.is_empty() {
         let who = if nodes.is_empty() {
             "a subscriber".to_owned()
         } else {

@@ -68,7 +68,7 @@ impl From<MessageOrder> for crate::bag::MessageOrder {
 }
 
 /// The protocol on the network.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum Wire {
     /// That of `rmw_zenoh_cpp`: for ROS 2 nodes.
     #[default]

@@ -111,6 +111,11 @@ impl WireArgs {
         })
     }
 
+    /// Whether flags say where the network of zenoh is.
+    fn places_session(&self) -> bool {
+        !self.connect.is_empty() || !self.listen.is_empty() || self.zenoh_config.is_some()
+    }
+
     /// Why these flags are refused together.
     pub(crate) fn refused(&self) -> Option<&'static str> {
         let several = self.wire.len() > 1;
@@ -124,6 +129,10 @@ impl WireArgs {
             (
                 self.wire.iter().enumerate().any(is_repeated),
                 "--wire: each wire is given once",
+            ),
+            (
+                self.wire == [Wire::Ros1] && self.places_session(),
+                "--connect, --listen and --zenoh-config: ROS_MASTER_URI says where the network of --wire ros1 is",
             ),
             (
                 self.has(Wire::Ros2Dds) && self.has(Wire::Zenoh),

@@ -1,6 +1,5 @@
 //! [`Connection`]: the messages of one topic on their way to one subscriber: a queue, and a thread that writes.
 
-use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,41 +10,16 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::header::length;
+use super::patience::NodePatience;
+use super::queue::{Away, COPIED, QueueRules, Queued, Waiting};
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::options::SlowSubscriber;
 use crate::ros1::system::steady;
 
-/// The most bytes that wait for a subscriber, unless one message has more.
-const MOST_BYTES: usize = 16 << 20;
-/// Smaller messages are copied for all subscribers: a slice keeps its whole chunk in memory.
-pub(super) const COPIED: usize = 64 << 10;
 /// The most messages that are written together, and the bytes at which no further one is added.
 const TOGETHER: (usize, usize) = (64, 1 << 20);
 /// How long a write waits before it is known whether the subscriber takes anything.
 const WRITE_SLICE: Duration = Duration::from_millis(100);
-
-/// What happens to messages for a subscriber that does not keep up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct QueueRules {
-    pub(crate) slow_subscriber: SlowSubscriber,
-    /// How long a message waits for a subscriber that takes nothing.
-    pub(crate) stall_timeout: Duration,
-    /// The most messages that wait.
-    pub(crate) most_messages: usize,
-}
-
-/// What became of a message for one subscriber.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Queued {
-    /// It will be written.
-    Taken,
-    /// This many messages are dropped: older ones instead of it, or itself, because the subscriber is stuck.
-    Lost(u64),
-    /// It is dropped after it has waited for the stall timeout.
-    Stalled,
-    /// The connection is closed.
-    Closed,
-}
 
 /// One connection. It ends when it is closed; dropping it is not enough.
 #[derive(Debug)]
@@ -55,72 +29,17 @@ pub(crate) struct Connection {
     stream: TcpStream,
     rules: QueueRules,
     events: Events,
-    state: Mutex<State>,
+    /// Shared with all connections of the same node.
+    patience: Arc<NodePatience>,
+    state: Mutex<Waiting>,
     /// Tells the thread that writes of a message, or of the end.
     work: Condvar,
     /// Tells the thread that sends of room, or of the end.
     room: Condvar,
     /// How many bytes the system has taken.
     taken: AtomicU64,
-    /// Whether `State::away` is set; read without the lock.
+    /// Whether `Waiting::away` is set; read without the lock.
     is_away: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    queue: VecDeque<Bytes>,
-    /// How many messages at the front of the queue are copies, or small.
-    copies: usize,
-    /// Those in the queue and those that are being written.
-    bytes: usize,
-    messages: usize,
-    /// Nothing is added any more; what waits is written.
-    is_ending: bool,
-    is_closed: bool,
-    away: Option<Away>,
-}
-
-/// A subscriber that is stuck.
-#[derive(Clone, Copy, Debug)]
-struct Away {
-    since: Instant,
-    lost: u64,
-}
-
-impl State {
-    fn has_room(&self, bytes: usize, rules: &QueueRules) -> bool {
-        // Beside what is being written, one message of any size may wait.
-        self.queue.is_empty()
-            || (self.messages < rules.most_messages && self.bytes + bytes <= MOST_BYTES)
-    }
-
-    fn push(&mut self, message: Bytes) {
-        self.bytes += message.len();
-        self.messages += 1;
-        self.queue.push_back(message);
-    }
-
-    fn pop(&mut self) -> Option<Bytes> {
-        self.copies = self.copies.saturating_sub(1);
-        self.queue.pop_front()
-    }
-
-    /// Copies one message of the queue; false if all are copies.
-    fn copy_one(&mut self) -> bool {
-        let Some(message) = self.queue.get_mut(self.copies) else {
-            return false;
-        };
-        if message.len() >= COPIED {
-            *message = Bytes::copy_from_slice(message);
-        }
-        self.copies += 1;
-        true
-    }
-
-    fn taken(&mut self, messages: usize, bytes: usize) {
-        self.messages -= messages;
-        self.bytes -= bytes;
-    }
 }
 
 impl Connection {
@@ -128,7 +47,7 @@ impl Connection {
     pub(crate) fn new(
         (topic, node): (&str, String),
         stream: TcpStream,
-        rules: QueueRules,
+        (rules, patience): (QueueRules, Arc<NodePatience>),
         events: Events,
     ) -> io::Result<Self> {
         // The messages that wait are written together, so small packets need not wait for others.
@@ -140,6 +59,7 @@ impl Connection {
             stream,
             rules,
             events,
+            patience,
             state: Mutex::default(),
             work: Condvar::new(),
             room: Condvar::new(),
@@ -174,7 +94,7 @@ impl Connection {
         state.messages > 0 && !state.is_closed && state.away.is_none()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -198,7 +118,8 @@ impl Connection {
         self.work.notify_one();
     }
 
-    /// Adds a message. Waits as the rules say, and calls `meanwhile` about ten times a second.
+    /// Adds a message. Waits as the rules say, and calls `meanwhile` about ten times a second. Does not wait while
+    /// another connection of the same node is stuck: one stall timeout for a node is enough.
     pub(crate) fn send(&self, message: &Bytes, meanwhile: &mut dyn FnMut()) -> Queued {
         let mut state = self.lock();
         if let Some(away) = &mut state.away {
@@ -217,6 +138,11 @@ impl Connection {
                 continue;
             }
             let now = steady();
+            if self.patience.is_used_up() {
+                self.goes_away(&mut state, now);
+                drop(state);
+                return Queued::Lost(dropped + 1);
+            }
             let taken = self.taken_bytes();
             if moved.is_none_or(|(before, _)| before != taken) {
                 moved = Some((taken, now));
@@ -224,8 +150,7 @@ impl Connection {
             let since = moved.map_or(now, |(_, since)| since);
             let waited = now.saturating_duration_since(since);
             if waited >= self.rules.stall_timeout {
-                state.away = Some(Away { since, lost: 1 });
-                self.is_away.store(true, Ordering::Relaxed);
+                self.goes_away(&mut state, since);
                 drop(state);
                 self.events.send(Ros1Event::Stalled {
                     topic: self.topic.clone(),
@@ -279,6 +204,9 @@ impl Connection {
         }
         state.queue.clear();
         drop(state);
+        if self.is_away.swap(false, Ordering::Relaxed) {
+            self.patience.is_back();
+        }
         self.work.notify_one();
         self.room.notify_all();
         // An error means that it is closed already.
@@ -290,8 +218,14 @@ impl Connection {
         while let Some(messages) = self.next_messages() {
             let (count, bytes) = (messages.len(), messages.iter().map(Bytes::len).sum());
             self.write(messages)?;
-            self.lock().taken(count, bytes);
+            let mut state = self.lock();
+            state.taken(count, bytes);
+            let is_back = state.messages == 0;
+            drop(state);
             self.room.notify_all();
+            if is_back && self.is_away.load(Ordering::Relaxed) {
+                self.back();
+            }
         }
         Ok(())
     }
@@ -358,9 +292,6 @@ impl Connection {
             Ok(0) => Err(io::ErrorKind::WriteZero.into()),
             Ok(count) => {
                 self.taken.fetch_add(count as u64, Ordering::Relaxed);
-                if self.is_away.load(Ordering::Relaxed) {
-                    self.back();
-                }
                 Ok(Some(count))
             }
             Err(error) => match error.kind() {
@@ -378,10 +309,21 @@ impl Connection {
         while self.lock().copy_one() {}
     }
 
-    /// The subscriber takes data again.
+    /// The subscriber is stuck, and this message is the first that it loses. With the lock: the thread that writes must
+    /// see it before it has written all that waits.
+    fn goes_away(&self, state: &mut Waiting, since: Instant) {
+        state.away = Some(Away { since, lost: 1 });
+        self.is_away.store(true, Ordering::Relaxed);
+        self.patience.is_stuck();
+    }
+
+    /// The subscriber has read what waited for it. Bytes that the system has taken are no proof: it may buffer them
+    /// although nobody reads.
     fn back(&self) {
         let away = self.lock().away.take();
-        self.is_away.store(false, Ordering::Relaxed);
+        if self.is_away.swap(false, Ordering::Relaxed) {
+            self.patience.is_back();
+        }
         if let Some(Away { since, lost }) = away {
             self.events.send(Ros1Event::Back {
                 topic: self.topic.clone(),

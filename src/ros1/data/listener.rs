@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::blocks::{NoBlock, read_block};
 use super::connection::Connection;
 use super::header::{Fields, InvalidHeader, MAX_HEADER, decode, encode, text};
+use super::patience::{NodePatience, Patiences};
 use super::publication::{Advertised, Latching, Publication};
 use super::publications::Publications;
 use crate::ros1::event::{Events, Ros1Event};
@@ -24,6 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Listener {
     pub(crate) publications: Arc<Publications>,
+    pub(crate) patiences: Arc<Patiences>,
     pub(crate) services: Arc<Services>,
     pub(crate) node_name: String,
     pub(crate) waits: Waits,
@@ -80,7 +82,8 @@ impl Listener {
         stream.write_all(&self.header(&publication.advertised))?;
         let topic = publication.advertised.name.as_str();
         let joined = (topic, node.to_owned());
-        let (rules, events) = (publication.rules, self.events.clone());
+        let rules = (publication.rules, self.patience_of(&fields));
+        let events = self.events.clone();
         let connection = Connection::new(joined, stream.try_clone()?, rules, events)?;
         let connection = Arc::new(connection);
         connection.start()?;
@@ -104,6 +107,12 @@ impl Listener {
             self.events.send(left);
         }
         Ok(())
+    }
+
+    /// Shared by the connections of a node. Those without a name may be of different nodes.
+    fn patience_of(&self, fields: &Fields) -> Arc<NodePatience> {
+        let node = text(fields, "callerid");
+        node.map_or_else(Arc::default, |node| self.patiences.of(node))
     }
 
     /// The topic that a subscriber asks for, if its type is the same.

@@ -5,5 +5,7 @@ pub(super) mod connection;
 pub(super) mod header;
 pub(super) mod listener;
 pub(super) mod md5;
+pub(super) mod patience;
 pub(super) mod publication;
 pub(super) mod publications;
+pub(super) mod queue;

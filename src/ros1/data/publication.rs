@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
-use super::connection::{COPIED, Connection, QueueRules, Queued};
+use super::connection::Connection;
+use super::queue::{COPIED, QueueRules, Queued};
 use crate::bag::{Key, PublisherId, TopicId};
 use crate::player::Count;
 use crate::transcode::TranscodeError;

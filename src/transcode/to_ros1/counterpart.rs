@@ -1,7 +1,7 @@
 //! [`Counterparts`]: what the messages of a ROS 2 definition are in ROS 1, and what becomes of each field. Both the
 //! definition and the plan for payloads are made from this, so they agree.
 //!
-//! A type that ROS 1 has otherwise (`known.rs`) gets the definition of ROS 1, if the recorded one has all of its
+//! A type in `known.rs` gets the definition of ROS 1, if the recorded one has all of its
 //! fields. Fields that only ROS 2 has are left out. All other definitions are derived (`ros1_text.rs`).
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) enum Fate<'a> {
     Kept(&'a Field),
     /// ROS 1 does not have it.
     Dropped(&'a Field),
-    /// ROS 1 has a number, a text or a list here, and ROS 2 does not: so many zero bytes.
+    /// A number, text or list that only ROS 1 has: this number of zero bytes.
     Zeros(u64),
     /// It is the level of a log message, which has other numbers.
     Severity,
@@ -99,7 +99,7 @@ impl<'a> Counterparts<'a> {
     }
 }
 
-/// In ROS 1 there are only messages.
+/// Only messages have a ROS 1 form.
 fn ros1_name(recorded: &str) -> Result<String, NoRos1Form> {
     match recorded.split_once('/') {
         Some((_, rest)) if rest.starts_with("msg/") => Ok(recorded.to_owned()),

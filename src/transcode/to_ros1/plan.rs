@@ -2,7 +2,7 @@
 //!
 //! Made once for each topic. In CDR numbers are aligned; in ROS 1 everything is packed. In the blocks of a plan,
 //! neighbours that have no padding between them are one copy, so a point of three floats is twelve bytes and an array
-//! of them is one block. Payloads in the other byte order have a plan without blocks, in which the bytes of each number
+//! of them is one block. Big-endian payloads have a plan without blocks, in which the bytes of each number
 //! can be reversed.
 
 use super::counterpart::{Counterpart, Counterparts, Fate};
@@ -160,7 +160,7 @@ impl Program {
         };
         self.least = self.least.saturating_add(of_all);
         let step = match (count, part) {
-            // More bytes than a payload can have stay so when they are put together.
+            // A size that saturates stays larger than any payload.
             (Count::Fixed(count), Part::Bytes { size, align })
                 if has_blocks && (count == 1 || size.is_multiple_of(align as u64)) =>
             {

@@ -6,14 +6,15 @@
 //! | `string<=N`, `T[<=N]` | `string`, `T[]`: ROS 1 knows no bounds |
 //! | `TYPE name DEFAULT` | `TYPE name` |
 //! | `string NAME="TEXT"` | `string NAME=TEXT` |
-//! | `wstring`, `wchar` | nothing |
+//! | a field of `wstring` or `wchar` | an error |
+//! | `wstring NAME=…` | `string NAME=…` |
 
 use std::fmt::Write as _;
 
 use crate::ros::definition::{Array, BaseType, Field, PLACEHOLDER, Primitive};
 use crate::transcode::error::NoRos1Form;
 
-/// Definitions up to this size are made; the names of types can be longer than they were.
+/// The most bytes of a definition; full names of types make it longer than it was recorded.
 pub(super) const MAX_BYTES: usize = 4 << 20;
 /// The types that are built in in ROS 1.
 pub(super) const TIME: &str = "builtin_interfaces/msg/Time";

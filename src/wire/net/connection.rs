@@ -39,7 +39,7 @@ pub(crate) struct Connection {
     links: Option<TransportEventsListener<()>>,
     takeover: Option<RouterTakeover>,
     /// Whether another connection of this process was there before. That one closes the router.
-    is_second: bool,
+    is_beside: bool,
     pub(crate) zenoh: zenoh::Session,
     blocking: Mutex<Option<BlockingSession>>,
     pub(crate) router: RouterSlot,
@@ -88,7 +88,7 @@ impl Connection {
             order: options.order,
             links: Some(links),
             takeover,
-            is_second: false,
+            is_beside: false,
             zenoh,
             blocking: Mutex::default(),
             router,
@@ -97,9 +97,9 @@ impl Connection {
         })
     }
 
-    /// Opens a second connection of this process, with a session of its own, in the same place of the network: with the
+    /// Opens another connection of this process, with a session of its own, in the same place of the network: with the
     /// same router and the same configuration. A lost path of one is a lost path of both. To be closed before `self`.
-    pub(crate) fn open_second(
+    pub(crate) fn open_beside(
         &self,
         options: &WireOptions,
         events: &Events,
@@ -130,7 +130,7 @@ impl Connection {
             order: options.order,
             links: Some(links),
             takeover: None,
-            is_second: true,
+            is_beside: true,
             zenoh,
             blocking: Mutex::default(),
             router: self.router.clone(),
@@ -236,7 +236,7 @@ impl Connection {
         let second = second.map(|second| second.zenoh.close().timeout(patience).wait());
         let main = self.zenoh.close().timeout(patience).wait();
         // The router is closed last, because other sessions are reached through it.
-        let router = if self.is_second {
+        let router = if self.is_beside {
             Ok(())
         } else {
             self.router.close(patience)

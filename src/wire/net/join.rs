@@ -125,7 +125,7 @@ pub(crate) fn join(
     })
 }
 
-/// Fails if the process may not open the files of two more sessions beside these, which carry messages already.
+/// Fails if the process may not open the files of another wire; `sessions`: those that carry messages already.
 pub(super) fn require_files(sessions: u64) -> Result<(), WireError> {
     let needed = FILES_NEEDED + sessions * FILES_OF_SESSION;
     // `None` means no limit.

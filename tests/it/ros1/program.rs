@@ -148,6 +148,14 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
             "--wire ros1 has block and drop",
         ),
         (&["--follow"], "with --wire rmw_zenoh only"),
+        (
+            &["--node-name", "bad name"],
+            "`/bad name` is not a node name of ROS 1",
+        ),
+        (
+            &["--connect", "tcp/robot:7447"],
+            "ROS_MASTER_URI says where the network of --wire ros1 is",
+        ),
     ] {
         let output = play(&master, &files.paths[0], args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
@@ -162,6 +170,23 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
         text.contains("messages are `cdr`, and ROS 1 nodes read only ros1"),
         "{text}"
     );
+    for (variable, value, says) in [
+        (
+            "ROS_IP",
+            "not-an-ip",
+            "ROS_IP: `not-an-ip` is not an IP address",
+        ),
+        (
+            "ROS_HOSTNAME",
+            "10.255.255.1",
+            "10.255.255.1 is no address of this machine",
+        ),
+    ] {
+        let mut play = play(&master, &files.paths[0], &[]);
+        let output = play.env(variable, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
+        assert!(text_of(&output).contains(says), "{}", text_of(&output));
+    }
     let output = play("localhost", &files.paths[0], &[]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text_of(&output).contains("ROS_MASTER_URI: `localhost` is not of the form"));

@@ -134,7 +134,7 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
     }
     let output = run.end();
     drop(stuck);
-    // The clock of the other wire went on, with its time standing still.
+    // The clock of the other wire repeated its last time.
     let times = clock.try_iter();
     let times: Vec<_> = times
         .map(|sample| sample.payload().to_bytes().into_owned())

@@ -142,6 +142,48 @@ fn a_stuck_subscriber_is_left_behind_and_named() {
     output.finish();
 }
 
+#[test]
+fn a_node_that_is_stuck_on_one_topic_is_not_waited_for_on_another() {
+    let impatient = |options: &mut Ros1Options| {
+        options.stall_timeout = Duration::from_millis(300);
+    };
+    let player = Joined::with(&free_master(), impatient);
+    let topics = [strings(0, "/images"), strings(1, "/clouds")];
+    let (mut output, monitor, _) = player.node.advertise(&topics, false).unwrap();
+    let names = ["/images", "/clouds"];
+    let mut stuck = names.map(|topic| {
+        let subscriber = Subscriber::of_topic(&player.master, "/stuck", topic);
+        player.joined("/stuck");
+        subscriber
+    });
+    for topic in 0..2 {
+        for n in 0..COUNT {
+            send(&mut output, &message(topic, 0, 0, payload(n)));
+        }
+    }
+    let [images, clouds] = &monitor.topics()[..] else {
+        panic!("two topics");
+    };
+    assert_eq!((images.stalled, clouds.stalled), (1, 0));
+    assert!(images.lost > 0 && clouds.lost > 0);
+    for (subscriber, state) in stuck.iter_mut().zip([images, clouds]) {
+        for n in 0..u64::from(COUNT) - state.lost {
+            assert_eq!(u64::from(subscriber.message().unwrap()[0]), n);
+        }
+        player.event("return", |event| match event {
+            Ros1Event::Back { topic, lost, .. } => {
+                assert_eq!((topic, *lost), (&state.name, state.lost));
+                Some(())
+            }
+            _ => None,
+        });
+    }
+    for (topic, subscriber) in (0..).zip(&mut stuck) {
+        send(&mut output, &message(topic, 0, 0, "again"));
+        assert_eq!(subscriber.message().unwrap(), b"again");
+    }
+}
+
 /// A payload in memory that counts who has it.
 struct Held {
     payload: Vec<u8>,

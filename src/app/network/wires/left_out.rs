@@ -70,7 +70,7 @@ pub(in crate::app::network) fn leave_out(
 ) -> Result<Vec<TopicId>, PlanError> {
     let has_viewers = args.viewers.foxglove.is_some();
     let everywhere = by_no_wire(by_wire);
-    // Who has viewers, or another wire that carries this topic, needs no hint.
+    // A topic that viewers or another wire receive needs no hint.
     let without_hint = |one: &&NotCarried| (one.reason.clone(), one.topic.clone());
     let with_hint = |one: &&NotCarried| (one.reason_and_hint.clone(), one.topic.clone());
     if has_viewers {

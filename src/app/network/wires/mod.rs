@@ -40,7 +40,7 @@ pub(super) enum OneWire {
 }
 
 /// Joins the networks of all wires that the arguments name. The sessions over zenoh have the same place in the network.
-/// `adapt` may change their options.
+/// `adapt` may change all options.
 pub(super) fn join(
     args: &WireArgs,
     adapt: impl Fn(WireOptions) -> WireOptions,
@@ -101,7 +101,7 @@ impl OneWire {
         }
     }
 
-    /// The same, if this program is a node of ROS 2 there: only those have services.
+    /// The same, if this program is a node of ROS 2 there.
     pub(super) fn node(&self) -> Option<&ZenohWire> {
         match self {
             Self::Zenoh(zenoh) if zenoh.wire.is_ros2() => Some(zenoh),

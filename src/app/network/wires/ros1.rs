@@ -1,6 +1,7 @@
 //! [`Ros1Wire`]: the wire of ROS 1.
 
 use std::env;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bagplay::bag::{Bag, TopicId};
@@ -11,6 +12,7 @@ use bagplay::ros1::{
     Ros1Error, Ros1Event, Ros1Monitor, Ros1Node, Ros1Options, Ros1Output, Ros1Played, Ros1Skipped,
     Ros1TopicState, Ros2Messages, RpcUri, SlowSubscriber,
 };
+use bagplay::untrusted::Foreign;
 use bagplay::wire::{Drained, Missed, TopicState, WireEvent};
 
 use crate::app::failure::Failure;
@@ -182,8 +184,16 @@ fn options(args: &WireArgs) -> Result<Ros1Options, Failure> {
         let error = anyhow::anyhow!("ROS_MASTER_URI: {error}");
         Failure::new(Exit::Usage, error)
     })?;
+    let address = set("ROS_IP");
+    if let Some(address) = &address
+        && address.parse::<IpAddr>().is_err()
+    {
+        let address = Foreign::text(address);
+        let error = anyhow::anyhow!("ROS_IP: `{address}` is not an IP address");
+        return Err(Failure::new(Exit::Usage, error));
+    }
     Ok(Ros1Options {
-        host: set("ROS_HOSTNAME").or_else(|| set("ROS_IP")),
+        host: set("ROS_HOSTNAME").or(address),
         slow_subscriber: match args.congestion {
             CongestionArg::Block => SlowSubscriber::Wait,
             // `block-first` is refused with the other arguments.
@@ -196,13 +206,18 @@ fn options(args: &WireArgs) -> Result<Ros1Options, Failure> {
 }
 
 fn failure(error: &Ros1Error) -> Failure {
+    let exit = match error {
+        Ros1Error::NodeName(_) | Ros1Error::Address { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    };
     let hint = match error {
+        Ros1Error::Address { .. } => "; hint: ROS_HOSTNAME, or else ROS_IP, says it",
         Ros1Error::NoMaster { .. } => {
             "; hint: start roscore there, or set ROS_MASTER_URI to an address of this machine"
         }
         _ => "",
     };
-    Failure::new(Exit::Failed, anyhow::anyhow!("{error}{hint}"))
+    Failure::new(exit, anyhow::anyhow!("{error}{hint}"))
 }
 
 fn topic_state(topic: Ros1TopicState) -> TopicState {
