@@ -158,17 +158,31 @@ fn a_player_that_does_not_answer_is_shown_as_such_until_it_does() {
 
 #[test]
 fn a_key_that_is_pressed_again_for_want_of_an_answer_means_the_same() {
-    let player = Player::new(&["--loop"]);
-    let mut bar = player.attach();
-    bar.wait_text("▶ PLAYING");
-    player.signal("-STOP");
-    bar.keys(" ");
-    bar.keys(" ");
-    bar.wait_text("not answered: no answer within 2 s; /rosbag2_player may still do it");
-    bar.wait_text("NO ANSWER");
-    player.signal("-CONT");
-    bar.wait_text("PAUSED");
-    assert_eq!(player.status()["state"], "paused");
+    const NOT_ANSWERED: &str =
+        "not answered: no answer within 2 s; /rosbag2_player may still do it";
+    const NOT_SENT: &str = "not done: the player does not answer";
+    let is_sent = || {
+        let player = Player::new(&["--loop"]);
+        let mut bar = player.attach();
+        bar.wait_text("▶ PLAYING");
+        player.signal("-STOP");
+        bar.keys(" ");
+        bar.keys(" ");
+        let frame = bar.wait_for("what became of the key", |frame| {
+            frame.shows(NOT_ANSWERED) || frame.shows(NOT_SENT)
+        });
+        bar.wait_text("NO ANSWER");
+        player.signal("-CONT");
+        if !frame.shows(NOT_ANSWERED) {
+            return false;
+        }
+        bar.wait_text("PAUSED");
+        assert_eq!(player.status()["state"], "paused");
+        true
+    };
+    // On a machine that stands still for two seconds, the bar knows of the silence before the key comes, and does not
+    // send it.
+    assert!((0..5).any(|_| is_sent()));
 }
 
 #[test]
