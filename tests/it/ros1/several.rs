@@ -25,6 +25,17 @@ fn start(bag: &Path, wires: &str, endpoint: &str, master: &str, flags: &str) -> 
     WireRun::start(play_on(master, bag, &args))
 }
 
+/// Waits until a topic is registered with the master: only then its subscribers are told of the player at once.
+fn publishes(master: &str, topic: &str) {
+    let published = || try_call(master, "getPublishedTopics", &[text("/x"), text("")]);
+    until(topic, || {
+        published().is_some_and(|(_, topics)| {
+            let mut topics = topics.list().iter();
+            topics.any(|one| one.list()[0].str() == topic)
+        })
+    });
+}
+
 fn summary(output: &Output) -> serde_json::Value {
     assert!(output.status.success(), "{}", text_of(output));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -37,7 +48,8 @@ fn nodes_on_each_wire_get_every_message_and_the_clock() {
     let flags = "--clock 100 --wait-for-subscribers /chatter=3";
     let wires = "rmw_zenoh ros2dds ros1";
     let run = start(&files.paths[0], wires, &endpoint, &master, flags);
-    run.wait_for_text("ros1: ");
+    publishes(&master, "/chatter");
+    publishes(&master, "/clock");
     let node = peer(&endpoint);
     let (_rmw, on_rmw) = subscribe(&node, &format!("0/chatter/{STRING}/{STRING_HASH}"));
     let (_dds, on_dds) = subscribe(&node, "chatter");
@@ -119,7 +131,7 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
     let flags = "--rate max --clock 100 --stall-timeout 1 --wait-for-subscribers /large=2";
     let wires = "ros1 rmw_zenoh";
     let run = start(&files.paths[0], wires, &endpoint, &master, flags);
-    run.wait_for_text("rmw_zenoh: ");
+    publishes(&master, "/large");
     let node = peer(&endpoint);
     let (_large, large) = subscribe(&node, &format!("0/large/{STRING}/{STRING_HASH}"));
     let (_clock, clock) = subscribe(&node, CLOCK_KEY);
@@ -159,10 +171,7 @@ fn a_subscriber_on_any_wire_is_enough() {
     let (master, endpoint, files) = (free_master(), free_endpoint(), files());
     let flags = "--topics /chatter --wait-for-subscribers /chatter";
     let run = start(&files.paths[0], "rmw_zenoh ros1", &endpoint, &master, flags);
-    let published = || try_call(&master, "getPublishedTopics", &[text("/x"), text("")]);
-    until("the topic", || {
-        published().is_some_and(|(_, topics)| topics.list().len() == 1)
-    });
+    publishes(&master, "/chatter");
     let mut chatter = Subscriber::of_topic(&master, "/listener", "/chatter");
     for n in 0..50 {
         assert_eq!(chatter.message().unwrap(), string(&format!("message {n}")));
