@@ -5,7 +5,6 @@
 
 use super::decoded::{LineWriter, Stop};
 use super::payload_reader::PayloadReader;
-use super::skip::size_of;
 use super::text::{BoundedText, quoted, quoted_wide};
 use super::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout};
 use crate::ros::definition::Array;
@@ -209,7 +208,7 @@ impl<'a> RosDecoder<'a> {
                 ElementType::Text => drop(self.text()?),
                 ElementType::WideText => drop(self.wide_text()?),
                 ElementType::Message(index) => self.skip_message(index)?,
-                ElementType::Primitive(primitive) => drop(self.bytes.take(size_of(primitive), 1)?),
+                ElementType::Primitive(primitive) => drop(self.bytes.take(primitive.size(), 1)?),
                 ElementType::Stamp(_) => drop(self.bytes.take(8, 4)?),
             }
         }

@@ -6,13 +6,13 @@
 use super::decoded::Stop;
 use super::payload_reader::PayloadReader;
 use super::type_layout::{ElementType, FieldLayout, TypeLayout, WireFormat};
-use crate::ros::definition::{Array, Primitive};
+use crate::ros::definition::Array;
 
 impl TypeLayout {
     /// A lower bound of the size of an element: padding is not counted.
     pub(super) fn min_size(&self, element_type: ElementType) -> u64 {
         match element_type {
-            ElementType::Primitive(primitive) => size_of(primitive),
+            ElementType::Primitive(primitive) => primitive.size(),
             ElementType::Text | ElementType::WideText => 4,
             ElementType::Stamp(_) => 8,
             ElementType::Message(index) => self.messages[index].min_size,
@@ -91,7 +91,7 @@ impl TypeLayout {
     fn size_of_one(&self, element_type: ElementType, phase: usize) -> Option<u64> {
         match element_type {
             ElementType::Primitive(primitive) => {
-                Some(self.padding(phase, size_of(primitive)) + size_of(primitive))
+                Some(self.padding(phase, primitive.size()) + primitive.size())
             }
             ElementType::Stamp(_) => Some(self.padding(phase, 4) + 8),
             ElementType::Text | ElementType::WideText => None,
@@ -105,15 +105,6 @@ impl TypeLayout {
             WireFormat::Cdr => phase.next_multiple_of(align) - phase,
             WireFormat::Ros1 => 0,
         }
-    }
-}
-
-pub(super) fn size_of(primitive: Primitive) -> u64 {
-    match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::I8 | Primitive::U8 => 1,
-        Primitive::I16 | Primitive::U16 => 2,
-        Primitive::I32 | Primitive::U32 | Primitive::F32 | Primitive::WideChar => 4,
-        Primitive::I64 | Primitive::U64 | Primitive::F64 => 8,
     }
 }
 

@@ -5,7 +5,7 @@
 //! that writes and reads nothing is left out, so the work for a payload is bounded by its bytes and by those written.
 
 use super::counterpart::{Counterpart, Counterparts, Fate};
-use crate::ros::definition::{Array, BaseType, Field, Primitive};
+use crate::ros::definition::{Array, BaseType, Field};
 
 /// How many elements a step has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +116,7 @@ impl Plan {
     fn part(&self, field: &Field, messages: &Counterparts<'_>) -> (Part, u64) {
         match &field.base {
             BaseType::Primitive(primitive) => {
-                let size = size_of(*primitive);
+                let size = primitive.size();
                 let align = usize::try_from(size).expect("at most eight");
                 (Part::Bytes { size, align }, size)
             }
@@ -149,7 +149,7 @@ const STAMP: Part = Part::Bytes { size: 8, align: 4 };
 fn dropped(field: &Field) -> (Part, u64) {
     match &field.base {
         BaseType::Primitive(primitive) => {
-            let size = size_of(*primitive);
+            let size = primitive.size();
             (Part::Dropped(size), size)
         }
         BaseType::Stamp(_) => (Part::Dropped(8), 8),
@@ -199,15 +199,6 @@ impl Program {
             _ => Step { count, part, least },
         };
         self.steps.push(step);
-    }
-}
-
-fn size_of(primitive: Primitive) -> u64 {
-    match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::I8 | Primitive::U8 => 1,
-        Primitive::I16 | Primitive::U16 => 2,
-        Primitive::I32 | Primitive::U32 | Primitive::F32 | Primitive::WideChar => 4,
-        Primitive::I64 | Primitive::U64 | Primitive::F64 => 8,
     }
 }
 

@@ -3,7 +3,6 @@
 use super::scalar::Scalar;
 use super::tolerance::Tolerance;
 use crate::decode::payload_reader::ByteOrder;
-use crate::decode::skip::size_of;
 use crate::ros::definition::Primitive;
 
 /// How many bytes are compared at once before their numbers are looked at.
@@ -19,7 +18,7 @@ pub(super) struct Numbers<'a> {
 
 impl<'a> Numbers<'a> {
     fn size(&self) -> usize {
-        usize::try_from(size_of(self.primitive)).unwrap_or(8)
+        usize::try_from(self.primitive.size()).unwrap_or(8)
     }
 
     fn at(&self, index: usize) -> Scalar<'a> {

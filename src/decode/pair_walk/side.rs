@@ -4,7 +4,6 @@ use super::scalar::{Scalar, WideUnits};
 use crate::decode::decoded::Stop;
 use crate::decode::decoder::cdr_data;
 use crate::decode::payload_reader::{ByteOrder, PayloadReader};
-use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
 use crate::ros::definition::Primitive;
 
@@ -81,7 +80,7 @@ impl<'a> Side<'a> {
     pub(super) fn numbers(&mut self, primitive: Primitive, count: u64) -> Result<&'a [u8], Stop> {
         let all = self.raw(ElementType::Primitive(primitive), count)?;
         let all = all.unwrap_or_default();
-        let size = usize::try_from(size_of(primitive).saturating_mul(count)).unwrap_or(usize::MAX);
+        let size = usize::try_from(primitive.size().saturating_mul(count)).unwrap_or(usize::MAX);
         Ok(&all[all.len().saturating_sub(size)..])
     }
 
@@ -95,7 +94,7 @@ impl<'a> Side<'a> {
     pub(super) fn scalar(&mut self, element_type: ElementType) -> Result<Option<Scalar<'a>>, Stop> {
         Ok(Some(match element_type {
             ElementType::Primitive(primitive) => {
-                let size = size_of(primitive);
+                let size = primitive.size();
                 let align = usize::try_from(size).unwrap_or(8);
                 let raw = self.bytes.take(size, align)?;
                 Scalar::number_of(primitive, raw, self.bytes.order())

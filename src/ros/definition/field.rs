@@ -49,6 +49,16 @@ impl Primitive {
         }
     }
 
+    /// How many bytes it has in CDR and in ROS 1, and the multiple to which CDR aligns it.
+    pub(crate) const fn size(self) -> u64 {
+        match self {
+            Self::Bool | Self::Byte | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::I32 | Self::U32 | Self::F32 | Self::WideChar => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
     /// The type of that name. In a `.msg` file `char` is `uint8`; only IDL has character types of its own. In ROS 1
     /// `byte` is `int8`.
     pub(super) fn named(dialect: Dialect, base: &str) -> Option<Self> {

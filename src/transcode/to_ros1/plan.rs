@@ -6,7 +6,7 @@
 //! can be reversed.
 
 use super::counterpart::{Counterpart, Counterparts, Fate};
-use crate::ros::definition::{Array, BaseType, Field, PLACEHOLDER, Primitive};
+use crate::ros::definition::{Array, BaseType, Field, PLACEHOLDER};
 
 /// How many elements a step has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,7 +122,7 @@ impl Plan {
     fn element(&self, field: &Field, messages: &Counterparts<'_>) -> (Part, u64) {
         match &field.base {
             BaseType::Primitive(primitive) => {
-                let size = size_of(*primitive);
+                let size = primitive.size();
                 let align = usize::try_from(size).expect("at most eight");
                 (Part::Bytes { size, align }, size)
             }
@@ -198,14 +198,5 @@ impl Program {
             },
         };
         self.steps.push(step);
-    }
-}
-
-fn size_of(primitive: Primitive) -> u64 {
-    match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::I8 | Primitive::U8 => 1,
-        Primitive::I16 | Primitive::U16 => 2,
-        Primitive::I32 | Primitive::U32 | Primitive::F32 | Primitive::WideChar => 4,
-        Primitive::I64 | Primitive::U64 | Primitive::F64 => 8,
     }
 }

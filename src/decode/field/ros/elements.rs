@@ -9,7 +9,6 @@ use crate::decode::decoded::Stop;
 use crate::decode::decoder::cdr_data;
 use crate::decode::field::value::FieldValue;
 use crate::decode::payload_reader::PayloadReader;
-use crate::decode::skip::size_of;
 use crate::decode::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout, WireFormat};
 use crate::ros::definition::Primitive;
 
@@ -81,7 +80,7 @@ impl<'a> Elements<'a> {
                     let layout = self.layout;
                     self.skip_fields(&layout.messages[index].fields)?;
                 }
-                ElementType::Primitive(primitive) => drop(self.bytes.take(size_of(primitive), 1)?),
+                ElementType::Primitive(primitive) => drop(self.bytes.take(primitive.size(), 1)?),
                 ElementType::Stamp(_) => drop(self.bytes.take(8, 4)?),
             }
         }
