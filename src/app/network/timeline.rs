@@ -93,6 +93,8 @@ impl Network {
         let on_the_wire: HashMap<TopicId, _> = self
             .topics()
             .iter()
+            // With several wires, the first counts.
+            .rev()
             .flat_map(|topic| topic.ids.iter().map(|id| (*id, topic.qos)))
             .collect();
         // Of several with one name, the first counts.

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::ros::Qos;
 
 /// The definition of a message type, as recorded.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Schema {
     /// The name of the type; for ROS 2 `package/msg/Name`.
     pub name: String,

@@ -110,7 +110,9 @@ impl Output for Ros1Output {
     }
 
     fn waits_elsewhere(&mut self, is_waiting: bool) {
-        self.repeat.waits_elsewhere(is_waiting, &self.events);
+        if self.clock.is_some() {
+            self.repeat.waits_elsewhere(is_waiting, &self.events);
+        }
     }
 
     fn finish(&mut self) {}
