@@ -5,12 +5,11 @@ import signal
 from collections import defaultdict
 from itertools import pairwise
 
-import pytest
 from mcap.reader import make_reader
 from mcap.writer import Writer
 
-from player import Player, free_port
-from ros1 import PLAYER, RELAY, Network, until
+from player import Player
+from ros1 import PLAYER, RELAY, until
 
 TURTLESIM = "turtlesim_ros1/example_zstd.mcap"
 # Those of packages that Debian does not have are taken as any type. `tf/tfMessage` is recorded of `/tf`: its sum is the same.
@@ -26,12 +25,6 @@ TYPES = {
     "/turtle2/pose": "*",
 }
 LARGE = 600
-
-
-@pytest.fixture
-def network(tmp_path):
-    with Network(tmp_path, free_port()) as network:
-        yield network
 
 
 def recorded(path) -> dict[str, list[str]]:

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 
-import pytest
 import zenoh
 from cyclonedds.idl.types import int32, uint8, uint32
 
@@ -13,14 +12,6 @@ from service import text
 
 CLOCK = "rosgraph_msgs/msg/Clock"
 EMPTY = {"nothing": uint8}
-
-
-@pytest.fixture
-def domain():
-    number = dds.free_domain()
-    loopback = dds.domain(number)
-    yield number
-    del loopback
 
 
 def on_dds(port: int, recording, *arguments: str) -> Player:

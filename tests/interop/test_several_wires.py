@@ -2,7 +2,6 @@
 
 import hashlib
 
-import pytest
 from cyclonedds.idl.types import uint8
 from mcap.writer import Writer
 
@@ -17,20 +16,6 @@ CHATTER = string_topic("/chatter")
 COUNT = 400
 EMPTY = {"nothing": uint8}
 WIRES = ("--wire", "rmw_zenoh", "--wire", "ros2dds", "--wire", "ros1")
-
-
-@pytest.fixture
-def domain():
-    number = dds.free_domain()
-    loopback = dds.domain(number)
-    yield number
-    del loopback
-
-
-@pytest.fixture
-def network(tmp_path):
-    with Network(tmp_path, free_port()) as network:
-        yield network
 
 
 def write_ros1(path) -> list[str]:

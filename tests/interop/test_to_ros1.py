@@ -9,20 +9,14 @@ from mcap.writer import Writer
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_typestore
 
-from player import Player, free_port
-from ros1 import Network, until
+from player import Player
+from ros1 import until
 
 ROS1 = get_typestore(Stores.ROS1_NOETIC)
 LOG = ("rcl_interfaces/msg/Log", "rosgraph_msgs/msg/Log")
 LEVELS = {10: 1, 20: 2, 30: 4, 40: 8, 50: 16}
 EACH = 3
 SECOND = 10**9
-
-
-@pytest.fixture
-def network(tmp_path):
-    with Network(tmp_path, free_port()) as network:
-        yield network
 
 
 class Made:

@@ -5,12 +5,12 @@ use std::process::Output;
 
 use zenoh::Wait;
 
-use super::free_master;
-use super::peer::{Subscriber, call, text, try_call};
+use super::peer::{Subscriber, Val, call, text, try_call};
 use super::program::{WireRun, files, play_on, text_of};
+use super::{Joined, free_master};
 use crate::support::mcaps::Files;
 use crate::support::network::{
-    CLOCK_KEY, STRING, STRING_HASH, free_endpoint, peer, subscribe, take, token,
+    CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, peer, subscribe, take, token,
 };
 use crate::support::patience::until;
 use crate::support::ros1::{ChannelSpec, cdr_string, ros1_file, string};
@@ -39,6 +39,22 @@ fn publishes(master: &str, topic: &str) {
 fn summary(output: &Output) -> serde_json::Value {
     assert!(output.status.success(), "{}", text_of(output));
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// How many messages [`large_files`] has: more than a stuck subscriber takes.
+const COUNT: u32 = 300;
+
+/// Texts of 200 kB on `/large`, which begin with their numbers.
+fn large_files() -> Files {
+    let channel = ChannelSpec::ros1("/large", "std_msgs/String", "string data\n");
+    let body = "x".repeat(200_000);
+    let payloads = (0..COUNT).map(|n| string(&format!("{n:06}{body}")));
+    let payloads: Vec<Vec<u8>> = payloads.collect();
+    let messages = (1..).zip(&payloads);
+    let messages: Vec<(usize, u64, &[u8])> = messages
+        .map(|(n, payload)| (0, n * 1_000_000, payload.as_slice()))
+        .collect();
+    Files::of([ros1_file(&[channel], &messages)])
 }
 
 #[test]
@@ -117,17 +133,7 @@ fn what_a_wire_cannot_carry_is_named_and_the_others_send_it() {
 
 #[test]
 fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose_nothing() {
-    const COUNT: u32 = 300;
-    let (master, endpoint) = (free_master(), free_endpoint());
-    let channel = ChannelSpec::ros1("/large", "std_msgs/String", "string data\n");
-    let body = "x".repeat(200_000);
-    let payloads = (0..COUNT).map(|n| string(&format!("{n:06}{body}")));
-    let payloads: Vec<Vec<u8>> = payloads.collect();
-    let messages = (1..).zip(&payloads);
-    let messages: Vec<(usize, u64, &[u8])> = messages
-        .map(|(n, payload)| (0, n * 1_000_000, payload.as_slice()))
-        .collect();
-    let files = Files::of([ros1_file(&[channel], &messages)]);
+    let (master, endpoint, files) = (free_master(), free_endpoint(), large_files());
     let flags = "--rate max --clock 100 --stall-timeout 1 --wait-for-subscribers /large=2";
     let wires = "ros1 rmw_zenoh";
     let run = start(&files.paths[0], wires, &endpoint, &master, flags);
@@ -155,8 +161,8 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
     assert!(repeated > 20, "{repeated} of {}", times.len());
     let summary = summary(&output);
     let text = text_of(&output);
-    assert!(text.contains("ros1: "), "{text}");
-    assert!(text.contains("/stuck"), "{text}");
+    let names = |line: &str| line.contains("ros1: ") && line.contains("/stuck");
+    assert!(text.lines().any(names), "{text}");
     let (ros1, rmw) = (&summary["wires"][0], &summary["wires"][1]);
     assert!(ros1["lost"].as_u64() > Some(0), "{summary}");
     assert_eq!(
@@ -164,6 +170,35 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
         (Some(0), Some(COUNT.into()))
     );
     assert_eq!(summary["lost"], ros1["lost"]);
+}
+
+#[test]
+fn a_stuck_zenoh_subscriber_does_not_keep_ros1_from_restoring_its_parameter() {
+    // The master of another program.
+    let other = Joined::player();
+    let param = |method: &str, more: &[Val]| {
+        let params = [&[text("/x"), text("/use_sim_time")][..], more].concat();
+        call(&other.master, method, &params)
+    };
+    param("setParam", &[Val::Bool(false)]);
+    let (endpoint, files) = (free_endpoint(), large_files());
+    let flags =
+        "--rate max --use-sim-time --order topic --stall-timeout 2 --wait-for-subscribers /large";
+    let wires = "rmw_zenoh ros1";
+    let run = start(&files.paths[0], wires, &endpoint, &other.master, flags);
+    publishes(&other.master, "/large");
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let (_large, large) = subscribe(&node, &format!("0/large/{STRING}/{STRING_HASH}"));
+    let key = token(&node, "MS", "/large", STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(key).wait().unwrap();
+    take(&large);
+    pipe.block();
+    assert_eq!(param("getParam", &[]), Val::Bool(true));
+    let output = run.end();
+    let text = text_of(&output);
+    assert!(text.contains("read nothing for"), "{text}");
+    assert_eq!(param("getParam", &[]), Val::Bool(false));
 }
 
 #[test]
@@ -227,7 +262,8 @@ fn a_node_of_one_wire_can_end_the_run() {
     let output = run.end();
     assert_eq!(output.status.code(), Some(1), "{}", text_of(&output));
     let text = text_of(&output);
-    assert!(text.contains("ros1: ") && text.contains("enough"), "{text}");
+    let says_why = |line: &str| line.contains("ros1: ") && line.contains("enough");
+    assert!(text.lines().any(says_why), "{text}");
 }
 
 #[test]
