@@ -55,7 +55,7 @@ impl Output for PlayOutput {
             return period.is_some();
         }
         let mut is_served = false;
-        // Each wire is told, whether the others serve it or not.
+        // Every wire is told, also after one that serves the clock.
         self.each(|wire| is_served |= wire.sink.serve_clock(period));
         is_served
     }
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes messages as it is told, and writes down the topics of those that it got.
+    /// Returns `takes` for each message, and records its topic.
     struct Fake {
         takes: Delivery,
         has_clock: bool,
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Sends a message, and writes down what it is told.
+    /// Records its calls of `message` and `waits_elsewhere`, each as one of these words.
     struct Told(Arc<Mutex<Vec<&'static str>>>, [&'static str; 3]);
 
     impl Output for Told {

@@ -317,8 +317,8 @@ impl Connection {
         self.patience.is_stuck();
     }
 
-    /// The subscriber has read what waited for it. Bytes that the system has taken are no proof: it may buffer them
-    /// although nobody reads.
+    /// The subscriber has read what waited for it. Bytes that the system has taken are no proof: they may
+    /// lie in its buffers while the subscriber is stopped.
     fn back(&self) {
         let away = self.lock().away.take();
         if self.is_away.swap(false, Ordering::Relaxed) {

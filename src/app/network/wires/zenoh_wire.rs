@@ -96,7 +96,7 @@ impl ZenohWire {
         monitor.is_some_and(|monitor| monitor.is_ready(topic))
     }
 
-    /// How many nodes subscribe to the clock; `None` if that is not known: with plain keys nobody announces it.
+    /// How many nodes subscribe to the clock; `None` with plain keys, where subscribers are not known.
     pub(super) fn clock_subscribers(&self) -> Option<usize> {
         let graph = || self.session.graph();
         let is_node = self.wire.is_ros2();
