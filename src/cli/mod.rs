@@ -36,7 +36,7 @@ pub use exit::{EXIT_CODES, Exit};
 pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
 pub use plan::cut::{CutPlanError, convert_plan, cut_hint, cut_plan};
 pub use plan::files::{Overwrites, check_reports, check_written};
-pub use plan::names::as_sent;
+pub use plan::names::{InOtherForm, as_sent};
 pub use plan::range::{EmptyRange, find_range};
 pub use plan::resume::{command_line, same_command_line};
 pub use plan::select::{Chosen, SelectError, choose, ids_of, select};

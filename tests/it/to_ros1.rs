@@ -121,6 +121,7 @@ fn a_type_that_ros1_has_otherwise_has_its_definition() {
     let text = &range.definition().text;
     assert!(text.starts_with("uint8 ULTRASOUND=0\nuint8 INFRARED=1\nstd_msgs/Header header\n"));
     assert!(!text.contains("variance"), "{text}");
+    assert_eq!(range.left_out(), ["sensor_msgs/Range.variance"]);
     let payload = Cdr::little()
         .header(0, "")
         .u8(1)

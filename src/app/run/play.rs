@@ -153,8 +153,8 @@ pub(super) fn prepare(args: &PlayArgs, log_target: &LogTarget) -> Result<(Bag, P
         tracing::warn!("{warning}");
     }
     for (count, from, to) in [
-        (plan.to_ros2, "ROS 1", "ROS 2"),
-        (plan.to_ros1, "ROS 2", "ROS 1"),
+        (plan.in_other_form.to_ros2, "ROS 1", "ROS 2"),
+        (plan.in_other_form.to_ros1, "ROS 2", "ROS 1"),
     ] {
         if count > 0 {
             let topics = plural(count, "topic");

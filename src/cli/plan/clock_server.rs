@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::names::InOtherForm;
 use super::{Plan, spin};
 use crate::cli::args::verbs::clock_server::{ClockServerArgs, ClockSourceArg};
 use crate::player::{ClockOptions, Control, Intent, Options, Pace, WhenDone};
@@ -83,8 +84,7 @@ pub fn clock_plan(args: &ClockServerArgs, system_time: Time<Ros>) -> Result<Plan
         left_out: Vec::new(),
         awaited: Vec::new(),
         least_subscribers: BTreeMap::new(),
-        to_ros2: 0,
-        to_ros1: 0,
+        in_other_form: InOtherForm::default(),
         warnings: Vec::new(),
     })
 }

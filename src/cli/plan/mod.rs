@@ -24,7 +24,7 @@ use crate::player::{
 use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Speed, Time, TimeRange, period_of};
 use awaited::awaited;
-use names::{shared_names, transcoded, unreachable_names};
+use names::{InOtherForm, shared_names, unreachable_names};
 use range::range;
 use select::{Chosen, SelectError, choose, ids_of};
 
@@ -98,10 +98,8 @@ pub struct Plan {
     pub awaited: Vec<Chosen>,
     /// Of those that need several subscribers: how many.
     pub least_subscribers: BTreeMap<TopicId, u32>,
-    /// How many topics of ROS 1 messages are sent as ROS 2 messages.
-    pub to_ros2: u64,
-    /// How many topics of ROS 2 messages are sent as ROS 1 messages.
-    pub to_ros1: u64,
+    /// The topics that are sent in another form than they were recorded in.
+    pub in_other_form: InOtherForm,
     /// Warnings to print before the start.
     pub warnings: Vec<String>,
 }
@@ -209,21 +207,21 @@ pub fn plan(
     if args.follow.follow.is_some() {
         options.clock.shift = -args.follow.follow_offset;
     }
+    let in_other_form = InOtherForm::of(args, &chosen, topics);
     let warnings = starts_outside(&args.time, recording)
         .chain(zero_warning(&options))
         .chain(shared_names(args, &chosen, topics))
         .chain(unreachable_names(args, &chosen, topics))
         .chain(idle_profiles(profiles, &chosen, topics))
+        .chain(in_other_form.warnings())
         .collect();
-    let (to_ros2, to_ros1) = transcoded(args, &chosen, topics);
     Ok(Plan {
         options,
         chosen,
         left_out,
         awaited,
         least_subscribers,
-        to_ros2,
-        to_ros1,
+        in_other_form,
         warnings,
     })
 }

@@ -1,16 +1,16 @@
-//! The form in which topics are sent, and warnings of names on the network.
+//! The form in which topics are sent, and warnings of it and of names on the network.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 
 use super::select::Chosen;
 use super::shell_word::quoted;
-use crate::bag::Topic;
+use crate::bag::{Topic, TopicId};
 use crate::cli::args::flags::PlayArgs;
 use crate::cli::args::values::{TranscodeArg, Wire};
 use crate::ros::{dds_type, unreachable_name};
-use crate::transcode::{ToRos1, Transcoder};
+use crate::transcode::{ToRos1, ToRos1ByType, Transcoder};
 use crate::untrusted::Foreign;
 use crate::wire::check_name;
 
@@ -43,17 +43,59 @@ fn as_sent_without_ros2<'a>(args: &PlayArgs, topic: &'a Topic) -> Option<Cow<'a,
     }
 }
 
-/// How many of the chosen topics are sent in another form than they were recorded in: ROS 1 messages to nodes of ROS 2,
-/// and the other way round.
-pub(super) fn transcoded(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> (u64, u64) {
-    let recorded = chosen.iter().filter_map(|one| topics.get(one.id.index()));
-    let is_transcoded = |topic: &&Topic| matches!(as_sent(args, topic), Some(Cow::Owned(_)));
-    let for_ros2 = recorded.clone().filter(|_| args.wire.has_ros2());
-    let to_ros2 = for_ros2.filter(is_transcoded).count() as u64;
-    let has_ros1 = args.wire.has(Wire::Ros1) && args.topics.transcode == TranscodeArg::Auto;
-    let has_form = |topic: &&Topic| matches!(ToRos1::for_topic(topic), Some(Ok(_)));
-    let to_ros1 = recorded.filter(|_| has_ros1).filter(has_form).count() as u64;
-    (to_ros2, to_ros1)
+/// The topics that are sent in another form than they were recorded in: ROS 1 messages to nodes of ROS 2, and the other
+/// way round.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct InOtherForm {
+    /// How many topics of ROS 1 messages are sent as ROS 2 messages.
+    pub to_ros2: u64,
+    /// How many topics of ROS 2 messages are sent as ROS 1 messages.
+    pub to_ros1: u64,
+    /// The fields that ROS 1 nodes do not get, because ROS 1 does not have them, `package/Name.field`; only of topics
+    /// that have such fields.
+    pub not_in_ros1: BTreeMap<TopicId, Vec<String>>,
+}
+
+impl InOtherForm {
+    pub(super) fn of(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Self {
+        let recorded = chosen.iter().filter_map(|one| {
+            let topic = topics.get(one.id.index())?;
+            Some((one.id, topic))
+        });
+        let is_transcoded = |topic: &Topic| matches!(as_sent(args, topic), Some(Cow::Owned(_)));
+        let for_ros2 = recorded.clone().filter(|_| args.wire.has_ros2());
+        let to_ros2 = for_ros2.filter(|(_, topic)| is_transcoded(topic)).count() as u64;
+        let mut found = Self {
+            to_ros2,
+            ..Self::default()
+        };
+        if args.wire.has(Wire::Ros1) && args.topics.transcode == TranscodeArg::Auto {
+            let mut by_type = ToRos1ByType::default();
+            for (id, topic) in recorded {
+                if let Some(Ok(transcoder)) = by_type.of(topic) {
+                    found.to_ros1 += 1;
+                    if !transcoder.left_out().is_empty() {
+                        let fields = transcoder.left_out().to_vec();
+                        found.not_in_ros1.insert(id, fields);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// A warning for each field that is left out.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
+        let fields: BTreeSet<&String> = self.not_in_ros1.values().flatten().collect();
+        let most = fields.len().min(MOST_NAMED);
+        let more = fields.len() - most;
+        let named: Vec<String> = fields.into_iter().take(most).cloned().collect();
+        let more = (more > 0).then(|| format!("{more} other fields"));
+        named
+            .into_iter()
+            .chain(more)
+            .map(|field| format!("{field} is not sent to ROS 1 nodes: ROS 1 does not have it"))
+    }
 }
 
 /// Warnings of names that topics of different types would share on the network.

@@ -116,6 +116,9 @@ struct TopicSummary {
     stalled: u64,
     lost: u64,
     possibly_lost: u64,
+    /// The fields that ROS 1 nodes did not get, because ROS 1 does not have them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_in_ros1: Vec<String>,
 }
 
 impl Summary {
@@ -144,6 +147,12 @@ impl Summary {
                 stalled: missed.stalled,
                 lost: missed.lost,
                 possibly_lost: missed.possibly_lost,
+                not_in_ros1: plan
+                    .in_other_form
+                    .not_in_ros1
+                    .get(&chosen.id)
+                    .cloned()
+                    .unwrap_or_default(),
             }
         });
         let damage = Findings::of_kinds(report.damage());

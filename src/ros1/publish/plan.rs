@@ -1,7 +1,7 @@
 //! [`plan`]: which recorded topics are published, and as what.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bag::{Schema, Topic, TopicId};
@@ -10,7 +10,7 @@ use crate::ros1::data::md5::md5_of;
 use crate::ros1::data::publication::{Advertised, Latching};
 use crate::ros1::master::keeper::CLOCK;
 use crate::ros1::options::{Ros1Played, Ros1SkipReason, Ros1Skipped, Ros2Messages};
-use crate::transcode::{NoRos1Form, ToRos1};
+use crate::transcode::{MaybeToRos1, ToRos1, ToRos1ByType};
 
 /// A topic to be published, and the recorded topics whose messages it gets.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,24 +22,6 @@ pub(in crate::ros1) struct PlannedTopic {
 /// A recorded topic, and what makes ROS 1 messages of its messages, if that is necessary.
 pub(in crate::ros1) type PlannedId = (TopicId, Option<Arc<ToRos1>>);
 
-type MaybeToRos1 = Result<Arc<ToRos1>, NoRos1Form>;
-
-/// The transcoders of types, each made once: many topics may have one type.
-#[derive(Debug, Default)]
-struct Transcoders<'a>(HashMap<(&'a str, &'a Schema), Option<MaybeToRos1>>);
-
-impl<'a> Transcoders<'a> {
-    /// That of a topic; `None` if its messages are not CDR.
-    fn of(&mut self, topic: &'a Topic) -> Option<MaybeToRos1> {
-        let make = || ToRos1::for_topic(topic).map(|made| made.map(Arc::new));
-        let Some(schema) = &topic.schema else {
-            return make();
-        };
-        let known = self.0.entry((&topic.encoding, schema));
-        known.or_insert_with(make).clone()
-    }
-}
-
 /// The topics to be published, in the order of the recorded ones, and those that are not.
 pub(in crate::ros1) fn plan(
     played: &[Ros1Played],
@@ -49,7 +31,7 @@ pub(in crate::ros1) fn plan(
     let mut planned: Vec<PlannedTopic> = Vec::new();
     let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
     let mut skipped = Vec::new();
-    let mut transcoders = Transcoders::default();
+    let mut transcoders = ToRos1ByType::default();
     for one in played {
         let mut skip = |reason| {
             skipped.push(Ros1Skipped {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::counterpart::Counterparts;
+use super::counterpart::{Counterpart, Counterparts, Fate};
 use super::known::known;
 use super::plan::Plan;
 use super::walk::Plans;
@@ -32,6 +32,7 @@ pub struct Ros1Definition {
 pub struct ToRos1 {
     recorded_type: String,
     definition: Ros1Definition,
+    left_out: Vec<String>,
     plans: Plans,
 }
 
@@ -70,6 +71,7 @@ impl ToRos1 {
         Ok(Self {
             recorded_type: schema.name.clone(),
             definition: definition(&messages)?,
+            left_out: left_out(&messages),
             plans: Plans {
                 little: Plan::new(&messages, true),
                 big: Plan::new(&messages, false),
@@ -80,6 +82,12 @@ impl ToRos1 {
     /// The definition of the messages that it makes.
     pub fn definition(&self) -> &Ros1Definition {
         &self.definition
+    }
+
+    /// The fields that ROS 1 does not have and that are left out, as `package/Name.field` with the name of the type in
+    /// ROS 1; those of types within the type too.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// A recorded topic of this type with its messages transcoded: `ros1`, with the definition of ROS 1. Everything
@@ -113,6 +121,19 @@ impl ToRos1 {
             }
         })
     }
+}
+
+/// The fields that ROS 1 does not have.
+fn left_out(messages: &Counterparts<'_>) -> Vec<String> {
+    let of = |message: &Counterpart<'_>| {
+        let name = message.name.replacen("/msg/", "/", 1);
+        let dropped = message.fates.iter().filter_map(|fate| match fate {
+            Fate::Dropped(field) => Some(format!("{name}.{}", field.name)),
+            Fate::Kept(_) | Fate::Zeros(_) | Fate::Severity => None,
+        });
+        dropped.collect::<Vec<_>>()
+    };
+    messages.all.iter().flat_map(of).collect()
 }
 
 /// The definition of the root, then those that it refers to, in the order in which they are referred to.

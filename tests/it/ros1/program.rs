@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use super::free_master;
 use super::peer::{Client, Subscriber, Val, call, text, try_call};
+use crate::support::cdr::Cdr;
 use crate::support::mcaps::Files;
 use crate::support::patience::until;
 use crate::support::ros1::{ChannelSpec, ros1_file, string};
@@ -234,6 +235,51 @@ fn ros2_messages_are_sent_as_ros1_messages() {
     let sent = sent.filter(|topic| topic["name"] == "/imu");
     let sent: Vec<_> = sent.map(|topic| topic["sent"].as_u64().unwrap()).collect();
     assert_eq!(sent, [count]);
+}
+
+#[test]
+fn fields_that_ros1_does_not_have_are_named() {
+    const FIELDS: &str = "builtin_interfaces/Time stamp\nstring frame_id\n";
+    let rule = "=".repeat(80);
+    let text = format!(
+        "std_msgs/Header header\nuint8 radiation_type\nfloat32 field_of_view\nfloat32 min_range\n\
+         float32 max_range\nfloat32 range\nfloat32 variance\n{rule}\nMSG: std_msgs/Header\n{FIELDS}{rule}\n\
+         MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"
+    );
+    let channel = ChannelSpec {
+        topic: "/sonar",
+        schema: ("sensor_msgs/msg/Range", "ros2msg", &text),
+        encoding: "cdr",
+        metadata: &[],
+    };
+    let payload = Cdr::little().header(0, "s").u8(0);
+    let payload = payload.f32(0.1).f32(0.2).f32(9.0).f32(3.0).f32(0.5);
+    let file = ros1_file(&[channel], &[(0, 1_000_000_000, &payload.done())]);
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("sonar.mcap");
+    std::fs::write(&bag, file).unwrap();
+    let info = |format: &str| {
+        let mut info = Command::new(assert_cmd::cargo::cargo_bin("play"));
+        info.args(["info", "--format", format]).arg(&bag);
+        info.output().unwrap()
+    };
+    let page = String::from_utf8(info("text").stdout).unwrap();
+    assert!(
+        page.contains("not in ROS 1: /sonar: sensor_msgs/Range.variance\n"),
+        "{page}"
+    );
+    let fields = serde_json::json!(["sensor_msgs/Range.variance"]);
+    let page: serde_json::Value = serde_json::from_slice(&info("json").stdout).unwrap();
+    assert_eq!(page["topics"][0]["not_in_ros1"], fields);
+    let master = free_master();
+    let output = play(&master, &bag, &["--rate", "max", "--format", "json"])
+        .output()
+        .unwrap();
+    let warning = "sensor_msgs/Range.variance is not sent to ROS 1 nodes: ROS 1 does not have it";
+    let text = text_of(&output);
+    assert!(output.status.success() && text.contains(warning), "{text}");
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["topics"][0]["not_in_ros1"], fields);
 }
 
 #[test]

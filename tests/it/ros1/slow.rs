@@ -99,7 +99,7 @@ fn the_oldest_messages_are_dropped_if_that_is_the_rule() {
     let got: Vec<u8> = (lost..u64::from(COUNT))
         .map(|_| subscriber.message().unwrap()[0])
         .collect();
-    assert!(got.is_sorted() && got[0] == 0, "{got:?}");
+    assert!(got.is_sorted(), "{got:?}");
     assert_eq!(got.last(), Some(&(COUNT - 1)));
 }
 

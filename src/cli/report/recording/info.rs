@@ -17,7 +17,7 @@ use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
 use crate::ros1;
 use crate::time::{Ros, Time, TimeRange};
-use crate::transcode::Transcoder;
+use crate::transcode::{ToRos1ByType, Transcoder};
 use crate::untrusted::FileName;
 use crate::wire::{self, Protocol};
 
@@ -81,6 +81,8 @@ pub(crate) struct TopicInfo {
     pub(crate) not_transcoded: Option<String>,
     /// The wires (`--wire`) that cannot carry the topic, and why.
     pub(crate) not_on: BTreeMap<&'static str, String>,
+    /// The fields without a place in ROS 1: `--wire ros1` leaves them out.
+    pub(crate) not_in_ros1: Vec<String>,
     pub(crate) message_count: Option<u64>,
     /// By the usual time between messages; the mean over the recording if there is none.
     pub(crate) hz: Option<f64>,
@@ -107,6 +109,7 @@ impl TopicInfo {
             ros2_type: None,
             not_transcoded: None,
             not_on: BTreeMap::new(),
+            not_in_ros1: Vec::new(),
             message_count: None,
             hz: None,
             hz_is_mean: false,
@@ -173,6 +176,12 @@ impl Info {
                 if let Some(topic) = topics.get_mut(id.index()) {
                     topic.not_on.insert(wire, reason);
                 }
+            }
+        }
+        let mut to_ros1 = ToRos1ByType::default();
+        for (shown, topic) in topics.iter_mut().zip(bag.topics()) {
+            if let Some(Ok(transcoder)) = to_ros1.of(topic) {
+                shown.not_in_ros1 = transcoder.left_out().to_vec();
             }
         }
         let parts = bag.damaged_parts();
@@ -286,6 +295,7 @@ fn topic_info(topic: &Topic, outline: TopicOutline) -> TopicInfo {
         ros2_type,
         not_transcoded,
         not_on: BTreeMap::new(),
+        not_in_ros1: Vec::new(),
         message_count: topic.message_count,
         hz: None,
         hz_is_mean: false,

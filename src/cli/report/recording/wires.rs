@@ -53,16 +53,9 @@ pub(super) fn wire_lines(page: &mut String, topics: &[TopicInfo]) {
         }
     }
     for (wires, reason, names) in reasons.iter().take(MOST_REASONS) {
-        let named = names.iter().take(MOST_NAMED).map(|name| printable(name));
-        let mut named = named.collect::<Vec<_>>().join(", ");
-        if let Some(more @ 1..) = names.len().checked_sub(MOST_NAMED) {
-            let _ = write!(named, " and {} more", count(more as u64));
-        }
-        let _ = writeln!(
-            page,
-            "          not on {}: {named}: {reason}",
-            wires.join(", ")
-        );
+        let wires = wires.join(", ");
+        let named = some_of(names);
+        let _ = writeln!(page, "          not on {wires}: {named}: {reason}");
     }
     if let Some(more @ 1..) = reasons.len().checked_sub(MOST_REASONS) {
         let _ = writeln!(
@@ -71,6 +64,38 @@ pub(super) fn wire_lines(page: &mut String, topics: &[TopicInfo]) {
             plural(more as u64, "other reason")
         );
     }
+    without_fields(page, topics);
+}
+
+/// The topics that ROS 1 nodes get without some of their fields.
+fn without_fields(page: &mut String, topics: &[TopicInfo]) {
+    let mut by_fields: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
+    for topic in topics.iter().filter(|topic| !topic.not_in_ros1.is_empty()) {
+        let names = by_fields.entry(&topic.not_in_ros1).or_default();
+        names.push(&topic.name);
+    }
+    for (fields, names) in by_fields.iter().take(MOST_REASONS) {
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let (named, fields) = (some_of(names), some_of(&fields));
+        let _ = writeln!(page, "          not in ROS 1: {named}: {fields}");
+    }
+    if let Some(more @ 1..) = by_fields.len().checked_sub(MOST_REASONS) {
+        let types = plural(more as u64, "other list");
+        let _ = writeln!(
+            page,
+            "          and {types} of fields that ROS 1 does not have"
+        );
+    }
+}
+
+/// The first names, and how many more there are.
+fn some_of(names: &[&str]) -> String {
+    let first = names.iter().take(MOST_NAMED).map(|name| printable(name));
+    let mut text = first.collect::<Vec<_>>().join(", ");
+    if let Some(more @ 1..) = names.len().checked_sub(MOST_NAMED) {
+        let _ = write!(text, " and {} more", count(more as u64));
+    }
+    text
 }
 
 #[cfg(test)]
