@@ -1,11 +1,13 @@
 """`--foxglove`, by a viewer that shares no code with the server, beside nodes and services of ROS."""
 
+import asyncio
 import math
 import struct
 import time
 from contextlib import contextmanager
 
 import pytest
+from robo_ws_bridge import PlaybackState, PlaybackStatus, WebSocketBridgeClient, WebSocketBridgeServer
 
 import checks
 from node import CLOCK, Node, session
@@ -137,6 +139,76 @@ def test_two_viewers_see_the_same_also_one_that_connects_during_a_pause(driven, 
             assert first.state(lambda state: state.id == answer.id) == answer
             for viewer in (first, second):
                 viewer.state(lambda state: state.status == ENDED)
+
+
+def test_states_and_requests_are_as_another_codec_writes_and_reads_them(driven, demo):
+    """robo-ws-bridge is written without the SDK that the server is made of."""
+    _, port = driven
+    middle = demo.start + 10**10
+    asked = [(PAUSE, 0.5, None), (PAUSE, 2.0, middle), (PLAY, 1000.0, None)]
+    with Viewer(port) as viewer:
+        for request in asked:
+            viewer.ask(*request)
+        viewer.state(lambda state: state.status == ENDED)
+        states, requests = viewer.states, viewer.requests
+    assert {state.status for state, _ in states} >= {PLAYING, PAUSED, ENDED}
+    for state, frame in states:
+        same = PlaybackState(
+            PlaybackStatus(state.status), state.time, state.speed, state.did_seek, state.id
+        )
+        assert WebSocketBridgeServer._encode_playback_state(same) == frame
+    assert len(requests) == len(asked)
+    for request, (command, speed, seek) in zip(requests, asked):
+        read = WebSocketBridgeServer._decode_playback_control_request(request)
+        assert (read.playback_command, read.playback_speed, read.seek_time) == (command, speed, seek)
+
+
+def test_another_client_gets_every_message(demo):
+    got, times = [], []
+
+    async def watch(port: int) -> None:
+        client = WebSocketBridgeClient(f"ws://127.0.0.1:{port}")
+        advertised, taken, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def channel(*_) -> None:
+            if len(client.channels) == len(demo.topics):
+                advertised.set()
+
+        async def status(*_) -> None:
+            taken.set()
+
+        async def message(channel, stamp: int, data: bytes) -> None:
+            got.append((stamp, channel["topic"], bytes(data)))
+
+        async def tick(stamp: int) -> None:
+            times.append(stamp)
+            if stamp == demo.end:
+                ended.set()
+
+        client.on_advertised_channel(channel)
+        client.on_status(status)
+        client.on_message(message)
+        client.on_time_update(tick)
+        await client.connect()
+        await asyncio.wait_for(advertised.wait(), 30)
+        for topic in demo.topics:
+            await client.subscribe(topic)
+        # The answer to a frame that is none: the subscriptions before it have been taken.
+        await client._websocket.send(b"\x03")
+        await asyncio.wait_for(taken.wait(), 30)
+        await asyncio.to_thread(play, port)
+        await asyncio.wait_for(ended.wait(), 60)
+        await client.disconnect()
+
+    def play(port: int) -> None:
+        with Viewer(port) as viewer:
+            viewer.ask(PLAY, 4)
+
+    with served(demo) as (_, port):
+        asyncio.run(watch(port))
+    expected = [(it.log_time, it.topic, it.data) for it in demo.messages]
+    assert sorted(got) == sorted(expected)
+    assert times == sorted(times)
 
 
 def test_garbage_is_refused_and_the_connection_stays(driven):

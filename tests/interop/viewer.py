@@ -35,6 +35,9 @@ class Viewer:
         self.channels: dict[int, dict] = {}
         self._later: deque = deque()
         self._requests = 0
+        # As they were on the wire: states that arrived and requests that were sent.
+        self.states: list[tuple[State, bytes]] = []
+        self.requests: list[bytes] = []
         self.info = self.json("serverInfo")
         # From here on, it is told everything. The state can still be asked for.
         state = self.wait(lambda got: isinstance(got, State))
@@ -80,7 +83,9 @@ class Viewer:
             case 5:
                 _, status, stamp, speed, did_seek, length = struct.unpack("<BBQfBI", message[:19])
                 assert len(message) == 19 + length
-                return State(status, stamp, speed, bool(did_seek), message[19:].decode())
+                state = State(status, stamp, speed, bool(did_seek), message[19:].decode())
+                self.states.append((state, message))
+                return state
         raise AssertionError(f"opcode {message[0]}")
 
     def wait(self, is_it, timeout: float = 60):
@@ -129,7 +134,8 @@ class Viewer:
         self._requests += 1
         id = f"{self._socket.local_address[1]}-{self._requests}"
         head = struct.pack("<BBfBQI", 3, command, speed, seek is not None, seek or 0, len(id))
-        self.send(head + id.encode())
+        self.requests.append(head + id.encode())
+        self.send(self.requests[-1])
         return id
 
     def ask(self, command: int, speed: float, seek: int | None = None) -> State:

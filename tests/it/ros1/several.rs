@@ -109,6 +109,50 @@ fn nodes_on_each_wire_get_every_message_and_the_clock() {
 }
 
 #[test]
+fn wires_over_zenoh_are_reached_as_a_configuration_file_says() {
+    let (master, endpoint, files) = (free_master(), free_endpoint(), files());
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("router.json5");
+    let text = format!(
+        "{{mode: \"router\", listen: {{endpoints: [\"{endpoint}\"]}}, scouting: {{multicast: {{enabled: false}}}}}}"
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut player = play_on(
+        &master,
+        &files.paths[0],
+        &["--wait-for-subscribers", "/chatter=2"],
+    );
+    player.args([
+        "--wire",
+        "rmw_zenoh",
+        "--wire",
+        "ros2dds",
+        "--format",
+        "json",
+        "--zenoh-config",
+    ]);
+    player.arg(&config);
+    let run = WireRun::start(player);
+    let node = peer(&endpoint);
+    let (_rmw, on_rmw) = subscribe(&node, &format!("0/chatter/{STRING}/{STRING_HASH}"));
+    let (_dds, on_dds) = subscribe(&node, "chatter");
+    let of_node = token(&node, "MS", "/chatter", STRING, STRING_HASH);
+    let of_bridge = format!(
+        "@/{}/@ros2_lv/MS/chatter/std_msgs§msg§String/:1::0,10",
+        node.zid()
+    );
+    let tokens = [of_node, of_bridge];
+    let _tokens = tokens.map(|key| node.liveliness().declare_token(key).wait().unwrap());
+    for n in 0..50 {
+        for samples in [&on_rmw, &on_dds] {
+            let payload = take(samples).payload().to_bytes().into_owned();
+            assert_eq!(payload, cdr_string(&format!("message {n}")));
+        }
+    }
+    summary(&run.end());
+}
+
+#[test]
 fn what_a_wire_cannot_carry_is_named_and_the_others_send_it() {
     let (master, endpoint) = (free_master(), free_endpoint());
     let wires = "rmw_zenoh ros1";

@@ -7,8 +7,8 @@ use bagplay::bag::{Bag, ChunkBuffer, Cues, Selection};
 use bagplay::output::{Occasion, Output};
 use bagplay::player::{Options, Pace, Player, Source};
 use bagplay::wire::{
-    Congestion, Drained, SendOrder, Session, SharedMemoryUse, WireError, WireEvent, WireOptions,
-    WireOutput,
+    Congestion, Drained, Protocol, SendOrder, Session, SharedMemoryUse, WireError, WireEvent,
+    WireOptions, WireOutput,
 };
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
@@ -21,8 +21,8 @@ use crate::support::mcaps::{Note, Spec, bag};
 #[cfg(feature = "cli")]
 use crate::support::network::start_player;
 use crate::support::network::{
-    Events, Pipe, free_endpoint, message, node, number, open, options, payload, played, router,
-    subscribe, take,
+    Events, Pipe, free_endpoint, message, node, number, open, open_beside, options, payload,
+    played, router, subscribe, take,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -128,6 +128,38 @@ fn large_messages_are_shared_with_the_subscribers_that_take_part() {
                 assert!(*sample.payload().to_bytes() == payload(n, size)[..], "{n}");
                 assert_eq!(is_shared(&sample), expected[n as usize - 1], "{n}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_second_session_sends_from_the_memory_of_the_first() {
+    if !may_lock() {
+        return;
+    }
+    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
+    let options = WireOptions {
+        protocol: Protocol::PlainKeys,
+        shared_memory: SharedMemoryUse::On,
+        ..WireOptions::default()
+    };
+    let (second, second_events) = open_beside(&session, &options);
+    let (mut plain, _) = second
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    let node = peer(&endpoint, true);
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    let (_plain_subscriber, plain_samples) = subscribe(&node, "image");
+    events.wait_for_match();
+    second_events.wait_for_match();
+    for n in 0..3 {
+        let image = message(0, in_shared_memory(&session, n, LARGE));
+        output.message(&image, Occasion::Due);
+        plain.message(&image, Occasion::Due);
+        for samples in [&samples, &plain_samples] {
+            let sample = take(samples);
+            assert!(is_shared(&sample), "{n}");
+            assert!(*sample.payload().to_bytes() == payload(n, LARGE)[..], "{n}");
         }
     }
 }
