@@ -28,6 +28,7 @@ use super::rpc::error::RpcError;
 use super::rpc::server::serve;
 use super::rpc::uri::RpcUri;
 use super::services::playback::Services;
+use super::services::reconfigure::parameters::{Parameters, topic_names};
 use super::slave::Slave;
 use super::system::{Ender, Waits, steady, waits};
 use crate::player::Transport;
@@ -143,7 +144,8 @@ impl Ros1Node {
         played: &[Ros1Played],
         serves_clock: bool,
     ) -> Result<(Ros1Output, Ros1Monitor, Vec<Ros1Skipped>), Ros1Error> {
-        let (planned, skipped) = plan(played, serves_clock, self.ros2);
+        let own = topic_names(&self.advertiser.keeper.client.node);
+        let (planned, skipped) = plan(played, (serves_clock, &own), self.ros2);
         let ids = planned.iter().flat_map(|topic| &topic.ids);
         let last = ids.map(|(id, _)| id.index()).max();
         let mut routes = vec![None; last.map_or(0, |last| last + 1)];
@@ -184,10 +186,15 @@ impl Ros1Node {
     }
 
     /// Offers services that drive this player, until the node ends: `pause`, `resume`, `toggle_paused`, `play_next` and
-    /// `stop` (`std_srvs/Trigger`), and `pause_playback` (`std_srvs/SetBool`), all below the name of the node.
+    /// `stop` (`std_srvs/Trigger`), and `pause_playback` (`std_srvs/SetBool`); and as a server of
+    /// `dynamic_reconfigure` the parameters `rate` and `paused`, which follow the player. All are below the name of the
+    /// node.
     pub fn serve_player(&self, player: &Transport) -> Result<(), Ros1Error> {
         let keeper = &self.advertiser.keeper;
-        keeper.services.begin(player);
+        let advertiser = &self.advertiser;
+        let added = (&*advertiser.publications, advertiser.rules);
+        let publish = || Parameters::publish(&keeper.client.node, player, added);
+        keeper.services.begin(player, publish);
         Ok(keeper.register()?)
     }
 

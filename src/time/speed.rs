@@ -65,6 +65,15 @@ impl Speed {
         Self::from_millionths(millionths as i32).map_err(|_| InvalidSpeed::not_within(factor))
     }
 
+    /// The nearest speed to any factor, of the same direction; of 0, the slowest one forwards. `None` for NaN.
+    #[cfg(feature = "ros1")]
+    pub(crate) fn nearest(factor: f64) -> Option<Self> {
+        let [least, most] =
+            [Self::LEAST, Self::MOST].map(|it| f64::from(it) / f64::from(Self::ONE));
+        let size = factor.abs().clamp(least, most);
+        Self::from_f64(if factor < 0.0 { -size } else { size }).ok()
+    }
+
     /// The factor in millionths.
     pub const fn millionths(self) -> i32 {
         self.0.get()
@@ -151,6 +160,24 @@ mod tests {
                 millionths,
                 "{text}"
             );
+        }
+    }
+
+    #[cfg(feature = "ros1")]
+    #[test]
+    fn the_nearest_speed_has_the_same_direction() {
+        for (factor, nearest) in [
+            (0.5, Some(500_000)),
+            (-3.0, Some(-3_000_000)),
+            (0.0, Some(1_000)),
+            (-0.0, Some(1_000)),
+            (-1e-9, Some(-1_000)),
+            (1e300, Some(1_000_000_000)),
+            (f64::NEG_INFINITY, Some(-1_000_000_000)),
+            (f64::NAN, None),
+        ] {
+            let speed = Speed::nearest(factor).map(Speed::millionths);
+            assert_eq!(speed, nearest, "{factor}");
         }
     }
 

@@ -66,9 +66,13 @@ class Network:
     def output(self, name: str) -> str:
         return (self._folder / name).read_text()
 
+    def call(self, *command) -> subprocess.CompletedProcess:
+        """Runs a tool."""
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=self._environment, timeout=PATIENCE)
+
     def run(self, *command) -> str:
         """The output of a tool that succeeds."""
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=self._environment, timeout=PATIENCE)
+        done = self.call(*command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return done.stdout
 

@@ -127,6 +127,16 @@ impl Publication {
         self.send_to(&connections, payload, meanwhile);
     }
 
+    /// Sends a message of this node itself; late subscribers get the last one.
+    pub(crate) fn send_own(&self, payload: &Bytes) {
+        let mut state = self.lock();
+        let publisher = (PublisherId::default(), None);
+        state.latched.insert(publisher, payload.clone());
+        let connections = Arc::clone(&state.connections);
+        drop(state);
+        self.send_to(&connections, payload, &mut || ());
+    }
+
     /// Sends a message that is never latched: a time.
     pub(crate) fn send_volatile(&self, payload: &Bytes) {
         self.send_to(&self.connections(), payload, &mut || ());

@@ -22,10 +22,11 @@ pub(in crate::ros1) struct PlannedTopic {
 /// A recorded topic, and what makes ROS 1 messages of its messages, if that is necessary.
 pub(in crate::ros1) type PlannedId = (TopicId, Option<Arc<ToRos1>>);
 
-/// The topics to be published, in the order of the recorded ones, and those that are not.
+/// The topics to be published, in the order of the recorded ones, and those that are not. The node itself publishes the
+/// topics `own`, and the clock if `serves_clock`.
 pub(in crate::ros1) fn plan(
     played: &[Ros1Played],
-    serves_clock: bool,
+    (serves_clock, own): (bool, &[String]),
     ros2: Ros2Messages,
 ) -> (Vec<PlannedTopic>, Vec<Ros1Skipped>) {
     let mut planned: Vec<PlannedTopic> = Vec::new();
@@ -44,7 +45,8 @@ pub(in crate::ros1) fn plan(
             Ros2Messages::Transcoded => transcoders.of(&one.topic),
             Ros2Messages::LeftOut => None,
         };
-        let (advertised, transcoder) = match advertised(one, serves_clock, transcoder) {
+        let served = (serves_clock, own);
+        let (advertised, transcoder) = match advertised(one, served, transcoder) {
             Ok(advertised) => advertised,
             Err(reason) => {
                 skip(reason);
@@ -84,12 +86,13 @@ pub fn not_carried(topics: &[Topic]) -> Vec<Ros1Skipped> {
         topic: topic.clone(),
         durability: None,
     });
-    plan(&played.collect::<Vec<_>>(), false, Ros2Messages::Transcoded).1
+    let played: Vec<Ros1Played> = played.collect();
+    plan(&played, (false, &[]), Ros2Messages::Transcoded).1
 }
 
 fn advertised(
     played: &Ros1Played,
-    serves_clock: bool,
+    (serves_clock, own): (bool, &[String]),
     transcoder: Option<MaybeToRos1>,
 ) -> Result<(Advertised, Option<Arc<ToRos1>>), Ros1SkipReason> {
     let transcoder = transcoder.transpose().map_err(Ros1SkipReason::NoRos1Form)?;
@@ -103,6 +106,9 @@ fn advertised(
     let name = format!("/{}", played.name.trim_start_matches('/'));
     if serves_clock && name == CLOCK {
         return Err(Ros1SkipReason::OwnClock);
+    }
+    if own.contains(&name) {
+        return Err(Ros1SkipReason::OwnTopic);
     }
     let no_sum = |why: String| Ros1SkipReason::NoSum(why);
     let is_definition = |schema: &&Schema| schema.encoding == "ros1msg";
@@ -179,8 +185,10 @@ mod tests {
             cdr,
             nameless,
             known,
+            played(7, "player/updates", text.0, text.1),
         ];
-        let (planned, skipped) = plan(&all, true, Ros2Messages::LeftOut);
+        let own = ["/player/updates".to_owned()];
+        let (planned, skipped) = plan(&all, (true, &own), Ros2Messages::LeftOut);
         let [one, known] = planned.as_slice() else {
             panic!("{planned:?}");
         };
@@ -198,9 +206,10 @@ mod tests {
                 (3, &Ros1SkipReason::OwnClock),
                 (4, &Ros1SkipReason::Encoding("cdr".to_owned())),
                 (5, &Ros1SkipReason::NoSum(no_definition)),
+                (7, &Ros1SkipReason::OwnTopic),
             ]
         );
-        assert_eq!(plan(&all, false, Ros2Messages::LeftOut).0.len(), 3);
+        assert_eq!(plan(&all, (false, &[]), Ros2Messages::LeftOut).0.len(), 4);
     }
 
     #[test]
@@ -217,7 +226,7 @@ mod tests {
             as_ros2(1, "/chatter", "std_msgs/msg/String", "string data\n"),
             as_ros2(2, "/wide", "p/msg/Wide", "wstring text\n"),
         ];
-        let (planned, skipped) = plan(&all, false, Ros2Messages::Transcoded);
+        let (planned, skipped) = plan(&all, (false, &[]), Ros2Messages::Transcoded);
         let [one] = planned.as_slice() else {
             panic!("{planned:?}");
         };
@@ -234,13 +243,13 @@ mod tests {
                     .to_owned()
             )
         );
-        let (planned, skipped) = plan(&all, false, Ros2Messages::LeftOut);
+        let (planned, skipped) = plan(&all, (false, &[]), Ros2Messages::LeftOut);
         assert_eq!((planned[0].ids.len(), skipped.len()), (1, 2));
 
         let latching = |durability| {
             let mut one = all[1].clone();
             one.durability = durability;
-            let (planned, _) = plan(&[one], false, Ros2Messages::Transcoded);
+            let (planned, _) = plan(&[one], (false, &[]), Ros2Messages::Transcoded);
             planned[0].advertised.latching
         };
         assert_eq!(latching(None), Latching::No);

@@ -2,3 +2,5 @@
 
 pub(super) mod call;
 pub(super) mod playback;
+pub(super) mod reconfigure;
+mod refusal;

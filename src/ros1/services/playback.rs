@@ -1,33 +1,37 @@
 //! [`Services`]: the services of a player, and what each does with it.
 //!
 //! The names are those of the services of `rosbag2_player`, and `pause_playback` is that of `rosbag play`. Types are
-//! those of `std_srvs`: none of them has a number, so there is no service for the rate.
+//! those of `std_srvs`, none of which has a number: the rate is a parameter of `dynamic_reconfigure`.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use crate::player::{Answer, Command, Outcome, Stopped, Transport};
+use super::reconfigure::parameters::Parameters;
+use super::refusal::refusal;
+use crate::player::{Command, Transport};
+use crate::ros1::data::header::length;
 
 /// The type of a service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ServiceType {
     pub(crate) name: &'static str,
     pub(crate) md5: &'static str,
-    /// The length of a request, in bytes.
-    request: usize,
 }
 
 /// Nothing is asked; the answer is whether it was done, and why not.
 const TRIGGER: ServiceType = ServiceType {
     name: "std_srvs/Trigger",
     md5: "937c9679a518e3a18d831e57125ea522",
-    request: 0,
 };
 /// The same, and the request is a truth value.
 const SET_BOOL: ServiceType = ServiceType {
     name: "std_srvs/SetBool",
     md5: "09fb03525b03e7ea1fd3992bafd87e16",
-    request: 1,
+};
+/// Values of parameters are asked for; the answer is the values of all of them.
+const RECONFIGURE: ServiceType = ServiceType {
+    name: "dynamic_reconfigure/Reconfigure",
+    md5: "bb125d226a21982a4a98760418dc2672",
 };
 
 /// A service of a player.
@@ -40,16 +44,19 @@ pub(crate) enum Service {
     PausePlayback,
     PlayNext,
     Stop,
+    /// Sets the rate, pauses or resumes, as the request says.
+    SetParameters,
 }
 
 impl Service {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Pause,
         Self::Resume,
         Self::TogglePaused,
         Self::PausePlayback,
         Self::PlayNext,
         Self::Stop,
+        Self::SetParameters,
     ];
 
     /// The last part of its name.
@@ -61,28 +68,27 @@ impl Service {
             Self::PausePlayback => "pause_playback",
             Self::PlayNext => "play_next",
             Self::Stop => "stop",
+            Self::SetParameters => "set_parameters",
         }
     }
 
     pub(crate) const fn kind(self) -> ServiceType {
         match self {
             Self::PausePlayback => SET_BOOL,
+            Self::SetParameters => RECONFIGURE,
             _ => TRIGGER,
         }
     }
 
-    /// What a request asks the player to do; `None` if it has another length than requests of this type.
+    /// The command that a request of a type of `std_srvs` stands for; `None` if requests of this type are others.
     fn command(self, request: &[u8]) -> Option<Command> {
-        if request.len() != self.kind().request {
-            return None;
-        }
-        Some(match self {
-            Self::PausePlayback if request[0] != 0 => Command::Pause,
-            Self::Pause => Command::Pause,
-            Self::PausePlayback | Self::Resume => Command::Play,
-            Self::TogglePaused => Command::Toggle,
-            Self::PlayNext => Command::Burst(1),
-            Self::Stop => Command::Stop,
+        Some(match (self, request) {
+            (Self::PausePlayback, [1..=u8::MAX]) | (Self::Pause, []) => Command::Pause,
+            (Self::PausePlayback, [0]) | (Self::Resume, []) => Command::Play,
+            (Self::TogglePaused, []) => Command::Toggle,
+            (Self::PlayNext, []) => Command::Burst(1),
+            (Self::Stop, []) => Command::Stop,
+            _ => return None,
         })
     }
 }
@@ -91,9 +97,16 @@ impl Service {
 #[derive(Debug)]
 pub(crate) struct Services {
     node_name: String,
-    player: OnceLock<Transport>,
+    player: OnceLock<Served>,
     /// How many answers are awaited or written.
     open: AtomicUsize,
+}
+
+/// The player that the services drive.
+#[derive(Debug)]
+struct Served {
+    player: Transport,
+    parameters: Arc<Parameters>,
 }
 
 impl Services {
@@ -105,10 +118,13 @@ impl Services {
         }
     }
 
-    /// From now on there are services, which drive this player.
-    pub(crate) fn begin(&self, player: &Transport) {
+    /// From now on there are services, which drive this player. `parameters` makes its parameters.
+    pub(crate) fn begin(&self, player: &Transport, parameters: impl FnOnce() -> Arc<Parameters>) {
         // A second player would be of the same run.
-        let _ = self.player.set(player.clone());
+        self.player.get_or_init(|| Served {
+            player: player.clone(),
+            parameters: parameters(),
+        });
     }
 
     /// The names of all services.
@@ -149,27 +165,18 @@ impl Services {
     }
 
     fn response(&self, service: Service, request: &[u8]) -> Result<Vec<u8>, String> {
-        let kind = service.kind();
-        let wrong = || format!("{} bytes are no request of {}", request.len(), kind.name);
+        let served = self.player.get().ok_or("there is no player")?;
+        if service == Service::SetParameters {
+            return served.parameters.set(request);
+        }
+        let kind = service.kind().name;
+        let wrong = || format!("{} bytes are no request of {kind}", request.len());
         let command = service.command(request).ok_or_else(wrong)?;
-        let player = self.player.get().ok_or("there is no player")?;
-        let reason = reason(player, player.ask(command));
+        let reason = refusal(&served.player, served.player.ask(command));
         let mut response = vec![u8::from(reason.is_none())];
         let text = reason.unwrap_or_default();
-        response.extend(u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
+        response.extend(length(text.len()));
         response.extend(text.as_bytes());
         Ok(response)
-    }
-}
-
-/// Why a command was not carried out; `None` if it was.
-fn reason(player: &Transport, answer: Result<Answer, Stopped>) -> Option<String> {
-    match answer.map(|answer| answer.outcome) {
-        Ok(Outcome::Done | Outcome::Landed(_) | Outcome::Stepped { sent: 1.., .. }) => None,
-        Ok(Outcome::Stepped { short, .. }) => {
-            Some(short.map_or_else(|| "no message".to_owned(), |short| short.to_string()))
-        }
-        Ok(Outcome::Refused(refusal)) => Some(refusal.in_words(player.lead().name().as_deref())),
-        Err(stopped) => Some(stopped.to_string()),
     }
 }

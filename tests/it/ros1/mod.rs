@@ -7,6 +7,8 @@ mod peer;
 mod program;
 mod publish;
 #[cfg(feature = "cli")]
+mod reconfigure;
+#[cfg(feature = "cli")]
 mod several;
 mod slow;
 

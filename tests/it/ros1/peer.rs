@@ -1,7 +1,7 @@
 //! A node of ROS 1 written by hand: XML-RPC and connections for messages, from the specification alone.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
@@ -9,6 +9,8 @@ use crossbeam_channel::{Receiver, bounded};
 use roxmltree::{Document, Node};
 
 use crate::support::patience::PATIENCE;
+#[cfg(feature = "cli")]
+use crate::support::patience::until;
 
 /// A value of XML-RPC.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -126,6 +128,19 @@ pub(super) fn call(uri: &str, method: &str, params: &[Val]) -> Val {
     let (code, value) = try_call(uri, method, params).unwrap();
     assert_eq!(code, 1, "{method}: {value:?}");
     value
+}
+
+/// Waits until a topic is registered with the master: only then its subscribers are told of the player at once.
+#[cfg(feature = "cli")]
+#[track_caller]
+pub(super) fn publishes(master: &str, topic: &str) {
+    let published = || try_call(master, "getPublishedTopics", &[text("/x"), text("")]);
+    until(topic, || {
+        published().is_some_and(|(_, topics)| {
+            let mut topics = topics.list().iter();
+            topics.any(|one| one.list()[0].str() == topic)
+        })
+    });
 }
 
 /// The body of the response to a request.
@@ -326,16 +341,22 @@ impl Client {
     /// The response to a request; an error with its text.
     #[track_caller]
     pub(super) fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, String> {
+        self.try_call(request).unwrap()
+    }
+
+    /// The same; an error if the connection is closed instead.
+    #[track_caller]
+    pub(super) fn try_call(&mut self, request: &[u8]) -> io::Result<Result<Vec<u8>, String>> {
         let length = u32::try_from(request.len()).unwrap();
-        self.0.send(&length.to_le_bytes());
-        self.0.send(request);
+        self.0.stream.write_all(&length.to_le_bytes())?;
+        self.0.stream.write_all(request)?;
         let mut is_ok = [0];
-        self.0.stream.read_exact(&mut is_ok).unwrap();
-        let body = self.0.message().unwrap();
-        if is_ok == [1] {
+        self.0.stream.read_exact(&mut is_ok)?;
+        let body = self.0.message().ok_or(ErrorKind::UnexpectedEof)?;
+        Ok(if is_ok == [1] {
             Ok(body)
         } else {
             Err(String::from_utf8(body).unwrap())
-        }
+        })
     }
 }

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use super::free_master;
-use super::peer::{Client, Subscriber, Val, call, text, try_call};
+use super::peer::{Client, Subscriber, Val, call, publishes, text, try_call};
 use crate::support::cdr::Cdr;
 use crate::support::mcaps::Files;
 use crate::support::patience::until;
 use crate::support::ros1::{ChannelSpec, ros1_file, string};
 
 /// The player on the wire of ROS 1.
-fn play(master: &str, bag: &Path, args: &[&str]) -> Command {
+pub(super) fn play(master: &str, bag: &Path, args: &[&str]) -> Command {
     let args: Vec<&str> = ["--wire", "ros1"]
         .into_iter()
         .chain(args.iter().copied())
@@ -105,10 +105,8 @@ fn a_recording_is_played_to_nodes_and_no_master_has_to_be_started() {
     let flags = "--clock --use-sim-time --wait-for-subscribers /chatter --format json";
     let flags: Vec<&str> = flags.split(' ').collect();
     let run = WireRun::start(play(&master, &files.paths[0], &flags));
-    let published = || try_call(&master, "getPublishedTopics", &[text("/x"), text("")]);
-    until("the topics", || {
-        published().is_some_and(|(_, topics)| topics.list().len() == 3)
-    });
+    // The last one, by name.
+    publishes(&master, "/map");
     let sim_time = call(&master, "getParam", &[text("/x"), text("/use_sim_time")]);
     assert_eq!(sim_time, Val::Bool(true));
     let mut clock = Subscriber::of_topic(&master, "/clock_listener", "/clock");
@@ -203,10 +201,7 @@ fn ros2_messages_are_sent_as_ros1_messages() {
     let flags: Vec<&str> = flags.split(' ').collect();
     let run = WireRun::start(play(&master, Path::new(demo), &flags));
     run.wait_for_text("2 topics with ROS 2 messages, which are sent as ROS 1 messages");
-    let published = || try_call(&master, "getPublishedTopics", &[text("/x"), text("")]);
-    until("the topics", || {
-        published().is_some_and(|(_, topics)| topics.list().len() == 2)
-    });
+    publishes(&master, "/tf_static");
     let mut transforms = Subscriber::of_topic(&master, "/listener", "/tf_static");
     let mut imu = Subscriber::of_topic(&master, "/listener", "/imu");
     for (subscriber, kind, sum) in [

@@ -5,7 +5,7 @@ use std::process::Output;
 
 use zenoh::Wait;
 
-use super::peer::{Subscriber, Val, call, text, try_call};
+use super::peer::{Subscriber, Val, call, publishes, text, try_call};
 use super::program::{WireRun, files, play_on, text_of};
 use super::{Joined, free_master};
 use crate::support::mcaps::Files;
@@ -23,17 +23,6 @@ fn start(bag: &Path, wires: &str, endpoint: &str, master: &str, flags: &str) -> 
     let network = ["--listen", endpoint, "--format", "json"];
     let args: Vec<&str> = wires.chain(network).chain(flags.split(' ')).collect();
     WireRun::start(play_on(master, bag, &args))
-}
-
-/// Waits until a topic is registered with the master: only then its subscribers are told of the player at once.
-fn publishes(master: &str, topic: &str) {
-    let published = || try_call(master, "getPublishedTopics", &[text("/x"), text("")]);
-    until(topic, || {
-        published().is_some_and(|(_, topics)| {
-            let mut topics = topics.list().iter();
-            topics.any(|one| one.list()[0].str() == topic)
-        })
-    });
 }
 
 fn summary(output: &Output) -> serde_json::Value {
