@@ -37,6 +37,7 @@ class Network:
             "ROS_MASTER_URI": f"http://127.0.0.1:{port}",
             "ROS_HOSTNAME": "127.0.0.1",
             "ROS_HOME": str(folder),
+            "ROS_PACKAGE_PATH": str(folder),
             "HOME": str(folder),
         }
         self.api = xmlrpc.client.ServerProxy(f"http://127.0.0.1:{port}")
@@ -101,6 +102,15 @@ class Network:
         """How many nodes are connected to a topic of a node."""
         at = self.api.lookupNode("/test", node)[2]
         return sum(row[4] == topic for row in xmlrpc.client.ServerProxy(at).getBusInfo("/test")[2])
+
+    def package(self, name: str) -> None:
+        """Tools that Debian packages without the description of their ROS package find this one."""
+        folder = self._folder / name
+        folder.mkdir()
+        fields = {"name": name, "version": "0.0.0", "description": "A tool.", "license": "none"}
+        fields = "".join(f"<{key}>{value}</{key}>" for key, value in fields.items())
+        person = "<maintainer email='nobody@example.com'>nobody</maintainer>"
+        (folder / "package.xml").write_text(f"<package>{fields}{person}</package>")
 
     def node(self, name: str, *arguments: str) -> "Node":
         return Node(self, name, self.start(name, PYTHON, HERE / "ros1_node.py", name, *arguments))

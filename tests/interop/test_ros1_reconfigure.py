@@ -60,6 +60,7 @@ def values(network) -> tuple[float, bool]:
 
 def test_the_client_and_the_tool_read_and_set_rate_and_pause(data, network, tmp_path):
     network.master()
+    network.package("dynamic_reconfigure")
     flags = ("--start-paused", "--loop", "--rate", "0.5")
     with Player(data / TURTLESIM, *flags, master=network.port) as player:
         player.wait_for_log("paused at the start")
@@ -101,14 +102,15 @@ def test_the_client_and_the_tool_read_and_set_rate_and_pause(data, network, tmp_
 
 
 def test_a_client_sees_what_a_command_on_another_wire_changes(data, network):
-    port = free_port()
-    wires = ("--wire", "rmw_zenoh", "--wire", "ros1")
-    with Player(data / TURTLESIM, *wires, "--start-paused", "--loop", port=port, master=network.port) as player:
+    network.package("dynamic_reconfigure")
+    endpoint = f"tcp/127.0.0.1:{free_port()}"
+    flags = ("--wire", "rmw_zenoh", "--listen", endpoint, "--start-paused", "--loop")
+    with Player(data / TURTLESIM, *flags, master=network.port) as player:
         player.wait_for_log("paused at the start")
         watcher = Client(network, "watcher")
         watcher.gets(1.0, True)
         for words, seen in ((("rate", "3"), (3.0, True)), (("resume",), (3.0, False)), (("rate", "max"), (math.inf, False))):
-            command = [BINARY, "ctl", *words, "--connect", f"tcp/127.0.0.1:{port}"]
+            command = [BINARY, "ctl", *words, "--connect", endpoint]
             subprocess.run(command, stdin=subprocess.DEVNULL, env=environment(), check=True, timeout=60)
             watcher.gets(*seen)
         dynparam(network, "set", PLAYER, "{'rate': 1.5, 'paused': true}")
