@@ -1,7 +1,7 @@
 //! A node of ROS 1 written by hand: XML-RPC and connections for messages, from the specification alone.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
@@ -346,7 +346,7 @@ impl Client {
 
     /// The same; an error if the connection is closed instead.
     #[track_caller]
-    pub(super) fn try_call(&mut self, request: &[u8]) -> io::Result<Result<Vec<u8>, String>> {
+    pub(super) fn try_call(&mut self, request: &[u8]) -> std::io::Result<Result<Vec<u8>, String>> {
         let length = u32::try_from(request.len()).unwrap();
         self.0.stream.write_all(&length.to_le_bytes())?;
         self.0.stream.write_all(request)?;

@@ -356,9 +356,9 @@ mod tests {
                 "{end}"
             );
         }
-        // Counts that announce more than there is.
-        for at in [0, 4] {
-            let mut huge = whole.clone();
+        // The number of bools, with one bool, and the length of its name announce more than there is.
+        for (at, end) in [(0, 15), (4, whole.len())] {
+            let mut huge = whole[..end].to_vec();
             huge[at..at + 4].fill(0xff);
             assert_eq!(read_change(&huge), Err(InvalidRequest::CutOff), "{at}");
         }

@@ -69,11 +69,14 @@ impl Parameters {
             publications.add(Arc::clone(&publication));
             publication
         };
-        let [least, most] = [f64::NEG_INFINITY, f64::INFINITY].map(in_range);
-        let [least, most] = [(least, false), (most, true)].map(|(rate, paused)| Values {
-            rate: rate.map_or(USUAL.rate, rate_of),
-            paused,
-        });
+        let least = Values {
+            rate: in_range(f64::NEG_INFINITY).map_or(USUAL.rate, rate_of),
+            paused: false,
+        };
+        let most = Values {
+            rate: rate_of(Pace::Max),
+            paused: true,
+        };
         add(described, CONFIG_DESCRIPTION).send_own(&description(most, least, USUAL).into());
         let parameters = Arc::new(Self {
             player: player.clone(),
@@ -81,9 +84,9 @@ impl Parameters {
             told: Mutex::default(),
         });
         // The player keeps this function as long as it is there itself.
-        let told = Arc::downgrade(&parameters);
+        let weak = Arc::downgrade(&parameters);
         player.on_change(Arc::new(move || {
-            if let Some(parameters) = told.upgrade() {
+            if let Some(parameters) = weak.upgrade() {
                 parameters.tell();
             }
         }));
@@ -122,7 +125,7 @@ impl Parameters {
 fn values_of(status: &Status) -> Values {
     Values {
         rate: rate_of(status.pace),
-        paused: matches!(status.state, State::Paused | State::Ended),
+        paused: matches!(status.state, State::Paused | State::Ended | State::Stopped),
     }
 }
 
