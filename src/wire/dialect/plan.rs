@@ -1,5 +1,7 @@
 //! Which recorded topics are published, and which of them share a publisher: the same in all dialects.
 
+use std::collections::HashMap;
+
 use super::adapt::{Adapted, Samples, adapt, latched_depth};
 use super::names::{check_name, normal_name};
 use crate::bag::TopicId;
@@ -44,21 +46,21 @@ pub(crate) fn group<'a>(
     type_of: impl Fn(&Played) -> Result<String, SkipReason>,
 ) -> (Vec<Group<'a>>, Vec<Skipped>) {
     let (mut groups, mut skipped) = (Vec::<Group<'a>>::new(), Vec::new());
+    let mut indexes: HashMap<(String, String), usize> = HashMap::new();
     for one in played {
         // The type is checked first: a name does not matter if the topic cannot be played anyway.
         match type_of(one).and_then(|type_name| Ok((name_of(one, clock)?, type_name))) {
             Ok((name, type_name)) => {
-                let is_same =
-                    |group: &&mut Group<'_>| group.name == name && group.type_name == type_name;
-                if let Some(group) = groups.iter_mut().find(is_same) {
-                    group.others.push(one);
-                } else {
-                    groups.push(Group {
+                let known = indexes.entry((name.clone(), type_name.clone()));
+                let index = *known.or_insert(groups.len());
+                match groups.get_mut(index) {
+                    Some(group) => group.others.push(one),
+                    None => groups.push(Group {
                         name,
                         type_name,
                         first: one,
                         others: Vec::new(),
-                    });
+                    }),
                 }
             }
             Err(reason) => skipped.push(Skipped {

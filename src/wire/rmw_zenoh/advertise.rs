@@ -1,5 +1,7 @@
 //! Plans the topics to publish for ROS 2 nodes: names, types, type hashes and profiles.
 
+use std::collections::HashMap;
+
 use crate::bag::TopicId;
 use crate::ros::{Qos, dds_type, ros_type, unreachable_name};
 
@@ -65,15 +67,19 @@ pub(crate) fn grouped<'a>(
         }
     };
     let (groups, mut skipped) = group(&topics.played, clock, type_of);
+    if notation.names_types() {
+        return (groups, skipped);
+    }
+    // A name has one type.
+    let mut first_types: HashMap<String, String> = HashMap::new();
     let mut kept: Vec<Group<'a>> = Vec::new();
     for group in groups {
-        let first = kept.iter().find(|other| other.name == group.name);
-        match first.filter(|_| !notation.names_types()) {
-            Some(first) => {
-                let first = ros_type(&first.type_name);
-                skipped.extend(group.skipped(&SkipReason::OtherType(first)));
-            }
-            None => kept.push(group),
+        if let Some(first) = first_types.get(&group.name) {
+            let first = ros_type(first);
+            skipped.extend(group.skipped(&SkipReason::OtherType(first)));
+        } else {
+            first_types.insert(group.name.clone(), group.type_name.clone());
+            kept.push(group);
         }
     }
     (kept, skipped)
