@@ -1,9 +1,9 @@
 //! Large messages through shared memory, compared with sockets and with a loop that fills shared memory itself.
 //!
-//! `cargo bench --bench shared_memory`. The subscriber is a process of its own and reads every byte. Uncompressed
-//! recordings, played at unlimited rate. The loop has the payloads in memory, copies each into a buffer of zenoh's pool
-//! and puts it: what a node does that publishes through shared memory. Prints the rates, and the processor time of
-//! the process that sends. In turns; an error if a message is lost. Words after `--` select rows: `-- 1`.
+//! `cargo bench --bench shared_memory`. The subscriber is a process of its own and reads every byte. Recordings are played
+//! at unlimited rate; they are uncompressed, but for one. The loop has the payloads in memory, copies each into a buffer of
+//! zenoh's pool and puts it: what a node does that publishes through shared memory. Prints the rates, and the processor time
+//! of the process that sends. In turns; an error if a message is lost. Words after `--` select rows: `-- 1`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -38,11 +38,12 @@ const SUBSCRIBE: &str = "--subscribe";
 /// copied faster than payloads that were just read.
 const IN_MEMORY: usize = 64 << 20;
 
-const RECORDINGS: [Recording; 4] = [
+const RECORDINGS: [Recording; 5] = [
     Recording::new("scans of 10 kB", 60_000, 10_000, 1 << 20),
     Recording::new("scans of 100 kB", 10_000, 100_000, 1 << 20),
     Recording::new("images of 1 MB", 1_500, 1_000_000, 4 << 20),
     Recording::new("images of 4 MB", 400, 4_000_000, 4 << 20),
+    Recording::zstd("images of 1 MB, zstd", 1_500, 1_000_000),
 ];
 
 /// Who sends, and how.
@@ -125,8 +126,10 @@ fn main() -> Result<(), Failure> {
             };
             report.add(by_rate);
             report.add(by_time);
-            #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
-            by_size[index].push([size as f64, bytes / 1e6]);
+            if recording.is_plain() {
+                #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+                by_size[index].push([size as f64, bytes / 1e6]);
+            }
         }
     }
     for ((way, _), points) in WAYS.iter().zip(by_size) {

@@ -4,7 +4,8 @@
 //! payloads in memory already and puts them with a plain zenoh publisher of the same settings; `play`
 //! reads, decompresses, orders, keeps its clock and its counts. Prints both rates and their ratio, and
 //! how many messages were lost. The processor time of the thread that puts shows what a put costs when nothing else
-//! needs its core. Words after `--` select rows: `-- strings`.
+//! needs its core; for strings also without a subscriber, and of the player without a wire. Words after `--` select
+//! rows: `-- strings`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -19,14 +20,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bagplay::bag::Bag;
-use bagplay::player::Pace;
+use bagplay::output::Null;
+use bagplay::player::{Pace, Player};
 use bagplay::wire::WireOptions;
-use report::{Figure, Series};
+use report::{Figure, Report, Series};
 use rustix::time::ClockId;
 use sending::{Failure, KEY, Recording, Rows, Sender, median};
 use timed::{Timed, processor_nanos};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
+use zenoh::qos::CongestionControl;
 
 const TURNS: usize = 5;
 
@@ -43,11 +46,12 @@ fn main() -> Result<(), Failure> {
         "", "loop msg/s", "player msg/s", "ratio", "lost", "loop µs/msg", "player µs/msg", "ratio"
     );
     let dir = tempfile::tempdir()?;
+    let path = dir.path().join("unpaced.mcap");
     let rows = Rows::chosen();
     let mut report = rows.begin_report("unpaced");
     let mut by_size = [Vec::new(), Vec::new()];
     for recording in RECORDINGS.iter().filter(|it| rows.has(it.name)) {
-        let bag = recording.open(&dir.path().join("unpaced.mcap"))?;
+        let bag = recording.open(&path)?;
         let Recording {
             name,
             messages,
@@ -93,10 +97,80 @@ fn main() -> Result<(), Failure> {
             points.push([count(size as u64), rate]);
         }
     }
+    let strings = &RECORDINGS[0];
+    if rows.has(strings.name) {
+        by_part(&strings.open(&path)?, strings, &mut report)?;
+    }
     for (name, points) in ["put loop", "player"].into_iter().zip(by_size) {
         report.draw(Series::new("throughput", name, points));
     }
     Ok(report.write()?)
+}
+
+/// What a part of the way costs the thread that puts: all before the wire, and all before a link.
+fn by_part(bag: &Bag, recording: &Recording, report: &mut Report) -> Result<(), Failure> {
+    let (mut nothing, mut player, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let per_message = |nanos: u64| count(nanos) / 1e3 / count(recording.messages);
+    for _ in 0..TURNS {
+        nothing.push(per_message(into_nothing(bag)?));
+        bare.push(per_message(put_to_nobody(bag)?));
+        player.push(per_message(play_to_nobody(bag)?));
+    }
+    let (nothing, player, bare) = (median(nothing), median(player), median(bare));
+    let row = format!("{}, nobody listens", recording.name);
+    println!(
+        "{row:<42} {bare:>40.3} {player:>13.3} {:>7.2}",
+        bare / player
+    );
+    report.add(Figure::compared(
+        &row,
+        "thread of the put loop",
+        bare,
+        "µs/msg",
+    ));
+    let figure = Figure::lower(&row, "thread of the player", player, "µs/msg");
+    report.add(figure.against("limit: put loop", bare));
+    let row = format!("{}, no wire", recording.name);
+    println!("{row:<42} {:>40} {nothing:>13.3}", "");
+    report.add(Figure::lower(
+        &row,
+        "thread of the player",
+        nothing,
+        "µs/msg",
+    ));
+    Ok(())
+}
+
+/// Nanoseconds of the player's thread with an output that takes everything and does nothing.
+fn into_nothing(bag: &Bag) -> Result<u64, Failure> {
+    let player = Player::new();
+    let cues = sending::cues(bag, &player);
+    let out = sending::run((player, cues), bag, Pace::Max, Timed::new(Null))?;
+    Ok(out.spent()?.0)
+}
+
+fn play_to_nobody(bag: &Bag) -> Result<u64, Failure> {
+    let endpoint = sending::free_endpoint()?;
+    let (out, _session) = sending::advertise(&endpoint, bag, WireOptions::default(), |_| {})?;
+    let player = Player::new();
+    let cues = sending::cues(bag, &player);
+    let out = sending::run((player, cues), bag, Pace::Max, Timed::new(out))?;
+    Ok(out.spent()?.0)
+}
+
+fn put_to_nobody(bag: &Bag) -> Result<u64, Failure> {
+    let payloads = sending::payloads(bag, usize::MAX)?;
+    let payloads: Vec<ZBytes> = payloads.into_iter().map(ZBytes::from).collect();
+    let session = sending::open("router", "listen", &sending::free_endpoint()?, false)?;
+    let publisher = session
+        .declare_publisher(KEY)
+        .congestion_control(CongestionControl::Block)
+        .wait()?;
+    let before = processor_nanos(ClockId::ThreadCPUTime);
+    for payload in payloads {
+        sending::put(&publisher, payload)?;
+    }
+    Ok(processor_nanos(ClockId::ThreadCPUTime) - before)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]

@@ -1,12 +1,11 @@
-//! The wires for ROS 2 nodes compared: throughput at unlimited rate, and lateness at 1,000 messages a second.
+//! The wires compared: throughput at unlimited rate, and lateness at 1,000 messages a second.
 //!
 //! `cargo bench --bench wires [-- SECONDS]`. One process, two zenoh sessions on loopback, the wires in turns. The
 //! subscriber has the key and the link of a node (`rmw_zenoh`) or of a bridge to DDS (`ros2dds`); what a bridge does with
-//! the messages is not measured. Lateness is from the instant at which a message was due to its arrival; the earliest
-//! arrival is zero.
+//! the messages is not measured. Beside them, `ros1` to a subscriber that reads TCPROS: gigabytes a second of messages of
+//! 1 MB and of a loop that writes the same bytes to a socket, and lateness.
 //!
-//! Beside them, gigabytes a second of ROS 1 messages of 1 MB to a subscriber that reads TCPROS, and of a loop that writes the
-//! same bytes to a socket.
+//! Lateness is from the instant at which a message was due to its arrival; the earliest arrival is zero.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -24,6 +23,7 @@ use bagplay::player::{Options, Pace};
 use bagplay::wire::{Protocol, WireOptions};
 use report::{Figure, Report};
 use sending::{Failure, KEY, Recording, median};
+use tcpros::Load;
 use zenoh::Wait;
 
 const TURNS: usize = 5;
@@ -35,7 +35,12 @@ const RECORDINGS: [Recording; 3] = [
     Recording::new("images of 1 MB", 600, 1_000_000, 4 << 20),
 ];
 
-/// The first one is what the others are compared with.
+const IMAGES: Load = Load {
+    messages: 2_000,
+    size: 1_000_000,
+};
+
+/// Those for ROS 2 nodes. The first one is what the others are compared with.
 const WIRES: [(&str, Protocol, &str); 2] = [
     ("rmw_zenoh", Protocol::RmwZenoh, KEY),
     ("ros2dds", Protocol::Ros2Dds, "chatter"),
@@ -72,17 +77,17 @@ fn main() -> Result<(), Failure> {
         }
     }
     ros1(&dir.path().join("ros1.mcap"), &mut report)?;
-    lateness(&dir.path().join("paced.mcap"), seconds, &mut report)?;
+    lateness(dir.path(), seconds, &mut report)?;
     Ok(report.write()?)
 }
 
 /// The loop is the limit of the player.
 fn ros1(path: &Path, report: &mut Report) -> Result<(), Failure> {
-    let bag = tcpros::open(path)?;
+    let bag = IMAGES.open(path)?;
     let (mut played, mut written) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        written.push(tcpros::write()?);
-        played.push(tcpros::play(&bag)?);
+        written.push(IMAGES.rate(&tcpros::write(IMAGES)?)?);
+        played.push(IMAGES.rate(&tcpros::play(&bag, IMAGES, Pace::Max)?)?);
     }
     let (played, written) = (median(played), median(written));
     let row = "images of 1 MB, ROS 1";
@@ -106,24 +111,34 @@ fn compared(figure: Figure, wire: &str, first: f64) -> Figure {
     }
 }
 
-fn lateness(path: &Path, seconds: u64, report: &mut Report) -> Result<(), Failure> {
-    recording::write(path, seconds * HZ, HZ)?;
+fn lateness(dir: &Path, seconds: u64, report: &mut Report) -> Result<(), Failure> {
+    let path = dir.join("paced.mcap");
+    recording::write(&path, seconds * HZ, HZ)?;
     let bag = Bag::open(&[path])?;
     let paced = Options::new(bag.range().ok_or("no messages")?).pace;
-    let mut late = WIRES.map(|_| Vec::new());
+    // As long as the text in the recording for the others.
+    let texts = Load {
+        messages: seconds * HZ,
+        size: 4,
+    };
+    let ros1_bag = texts.open(&dir.join("paced-ros1.mcap"))?;
+    let mut late = WIRES.map(|(name, ..)| (name, Vec::new()));
+    let mut ros1_late = Vec::new();
     for _ in 0..TURNS {
-        for (wire, late) in WIRES.iter().zip(&mut late) {
+        for (wire, (_, late)) in WIRES.iter().zip(&mut late) {
             late.extend(spans(&turn(&bag, seconds * HZ, paced, wire)?));
         }
+        ros1_late.extend(spans(&tcpros::play(&ros1_bag, texts, paced)?));
     }
     println!("lateness at {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
-    let at = |late: &[f64], permille: usize| late[late.len() * permille / 1000];
-    for late in &mut late {
+    let mut late: Vec<_> = late.into_iter().chain([("ros1", ros1_late)]).collect();
+    for (_, late) in &mut late {
         late.sort_by(f64::total_cmp);
     }
+    let at = |late: &[f64], permille: usize| late[late.len() * permille / 1000];
     for (of, permille) in [("p50", 500), ("p99", 990)] {
-        let first = at(&late[0], permille);
-        for ((wire, ..), late) in WIRES.iter().zip(&late) {
+        let first = at(&late[0].1, permille);
+        for (wire, late) in &late {
             let micros = at(late, permille);
             println!("{of:<18} {wire:<10} {micros:>14.1} {:>6.2}", micros / first);
             let figure = Figure::lower(&format!("lateness, {of}"), wire, micros, "µs");

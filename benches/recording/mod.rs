@@ -26,6 +26,22 @@ pub(crate) fn write_sized(
     write_all(path, options, &payload, (messages, 1_000))
 }
 
+/// Messages of one size, one a millisecond, each in a chunk of its own that is compressed with zstd to about half of its size.
+pub(crate) fn write_zstd(path: &Path, messages: u64, size: usize) -> anyhow::Result<()> {
+    let options = mcap::WriteOptions::new()
+        .compression(Some(mcap::Compression::Zstd))
+        .chunk_size(Some(size as u64 / 2))
+        .profile("ros2");
+    let mut seed = 1_u32;
+    let mut half_random = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 28) as u8
+    };
+    let mut payload: Vec<u8> = (0..size).map(|_| half_random()).collect();
+    payload[..4].copy_from_slice(&[0, 1, 0, 0]);
+    write_all(path, options, &payload, (messages, 1_000))
+}
+
 /// An uncompressed recording of `std_msgs/String` of ROS 1 with texts of a size, one a millisecond, in chunks of 4 MiB.
 pub(crate) fn write_ros1(path: &Path, messages: u64, size: usize) -> anyhow::Result<()> {
     let options = mcap::WriteOptions::new()

@@ -16,7 +16,7 @@ use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 
-use crate::recording::write_sized;
+use crate::recording::{write_sized, write_zstd};
 use crate::report::Report;
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -35,7 +35,15 @@ pub(crate) struct Recording {
     pub(crate) messages: u64,
     /// Bytes per message.
     pub(crate) size: usize,
-    pub(crate) chunk: u64,
+    chunk: Chunk,
+}
+
+/// How chunks are written.
+enum Chunk {
+    /// Uncompressed, of this many bytes.
+    Plain(u64),
+    /// One for each message.
+    Zstd,
 }
 
 impl Recording {
@@ -44,13 +52,30 @@ impl Recording {
             name,
             messages,
             size,
-            chunk,
+            chunk: Chunk::Plain(chunk),
         }
+    }
+
+    /// Chunks of one message that are compressed with zstd.
+    pub(crate) const fn zstd(name: &'static str, messages: u64, size: usize) -> Self {
+        Self {
+            name,
+            messages,
+            size,
+            chunk: Chunk::Zstd,
+        }
+    }
+
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self.chunk, Chunk::Plain(_))
     }
 
     /// Writes it and opens it.
     pub(crate) fn open(&self, path: &Path) -> Result<Bag, Failure> {
-        write_sized(path, self.messages, self.size, self.chunk)?;
+        match self.chunk {
+            Chunk::Plain(chunk) => write_sized(path, self.messages, self.size, chunk)?,
+            Chunk::Zstd => write_zstd(path, self.messages, self.size)?,
+        }
         Ok(Bag::open(&[path])?)
     }
 }
@@ -165,15 +190,31 @@ pub(crate) fn play<O: Output + Send + 'static>(
     begin: impl FnOnce(WireOutput) -> O,
 ) -> Result<(O, Session), Failure> {
     let (tell, matched) = crossbeam_channel::bounded(1);
-    let options = WireOptions {
-        listen: vec![endpoint.to_owned()],
-        ..wire
-    };
-    let session = Session::open(&options, move |event| {
+    let (out, session) = advertise(endpoint, bag, wire, move |event| {
         if matches!(event, WireEvent::Matching { matched: true, .. }) {
             let _ = tell.try_send(());
         }
     })?;
+    matched.recv_timeout(Duration::from_secs(10))?;
+    let player = Player::new();
+    let memory = session.chunk_memory()?;
+    let cues = cues(bag, &player).with_memory(memory);
+    let out = run((player, cues), bag, pace, begin(out))?;
+    Ok((out, session))
+}
+
+/// A session with a publisher for the topic of a recording.
+pub(crate) fn advertise(
+    endpoint: &str,
+    bag: &Bag,
+    wire: WireOptions,
+    on_event: impl Fn(WireEvent) + Send + Sync + 'static,
+) -> Result<(WireOutput, Session), Failure> {
+    let options = WireOptions {
+        listen: vec![endpoint.to_owned()],
+        ..wire
+    };
+    let session = Session::open(&options, on_event)?;
     let topic = bag.topics()[0].clone();
     let played = Played {
         id: TopicId(0),
@@ -182,15 +223,25 @@ pub(crate) fn play<O: Output + Send + 'static>(
         qos: None,
     };
     let (out, _) = session.advertise(&[played], None)?;
-    matched.recv_timeout(Duration::from_secs(10))?;
-    let unpaced = Player::new();
-    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, unpaced.waker())
-        .with_memory(session.chunk_memory()?);
+    Ok((out, session))
+}
+
+/// The messages of a recording, read ahead.
+pub(crate) fn cues(bag: &Bag, player: &Player) -> Cues {
+    Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker())
+}
+
+/// Plays all messages into an output.
+pub(crate) fn run<O: Output + Send + 'static>(
+    (player, cues): (Player, Cues),
+    bag: &Bag,
+    pace: Pace,
+    out: O,
+) -> Result<O, Failure> {
     let options = Options {
         pace,
         ..Options::new(bag.range().ok_or("no messages")?)
     };
-    let out = begin(out);
-    let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
-    Ok((out, session))
+    let (_, out) = player.start(options, Source::of(cues), out)?.join()?;
+    Ok(out)
 }

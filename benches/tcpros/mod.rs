@@ -1,5 +1,4 @@
-//! Large messages to one subscriber of ROS 1 on loopback: from the player, and from a loop that writes the same bytes to a
-//! socket.
+//! Messages to one subscriber of ROS 1 on loopback: from the player, and from a loop that writes the same bytes to a socket.
 
 use std::io::{IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,19 +13,36 @@ use bagplay::ros1::{Ros1Event, Ros1Node, Ros1Options, Ros1Played};
 use crate::recording::write_ros1;
 use crate::sending::Failure;
 
-const MESSAGES: u64 = 2_000;
-const SIZE: usize = 1_000_000;
 const TOPIC: &str = "/chatter";
 const NODE: &str = "player";
 
-/// A recording of large messages of ROS 1.
-pub(crate) fn open(path: &Path) -> Result<Bag, Failure> {
-    write_ros1(path, MESSAGES, SIZE)?;
-    Ok(Bag::open(&[path])?)
+/// Messages of one topic, all of one size.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) messages: u64,
+    /// Bytes of text per message.
+    pub(crate) size: usize,
 }
 
-/// Gigabytes a second that arrive from the player.
-pub(crate) fn play(bag: &Bag) -> Result<f64, Failure> {
+impl Load {
+    /// A recording of them, 1,000 for each second.
+    pub(crate) fn open(self, path: &Path) -> Result<Bag, Failure> {
+        write_ros1(path, self.messages, self.size)?;
+        Ok(Bag::open(&[path])?)
+    }
+
+    /// Gigabytes for each second, from the first arrival to the last.
+    #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+    pub(crate) fn rate(self, arrivals: &[Instant]) -> Result<f64, Failure> {
+        let (first, last) = arrivals.first().zip(arrivals.last()).ok_or("no messages")?;
+        // The length of a message, and that of its text.
+        let bytes = (self.messages - 1) as f64 * (self.size + 8) as f64;
+        Ok(bytes / last.duration_since(*first).as_secs_f64() / 1e9)
+    }
+}
+
+/// When each message of the player arrived.
+pub(crate) fn play(bag: &Bag, load: Load, pace: Pace) -> Result<Vec<Instant>, Failure> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let master = format!("http://{address}/").parse()?;
     let (tell, joined) = crossbeam_channel::bounded(1);
@@ -35,35 +51,36 @@ pub(crate) fn play(bag: &Bag) -> Result<f64, Failure> {
             let _ = tell.try_send(());
         }
     })?;
-    let played = Ros1Played {
+    let topic = Ros1Played {
         id: TopicId(0),
         name: TOPIC.to_owned(),
         topic: bag.topics()[0].clone(),
         durability: None,
     };
-    let (out, _, _) = node.advertise(&[played], false)?;
-    let subscriber = take(subscribe(&address.to_string())?, SIZE + 4);
+    let (out, _, _) = node.advertise(&[topic], false)?;
+    let subscriber = take(subscribe(&address.to_string())?, load);
     joined.recv_timeout(Duration::from_secs(10))?;
-    let unpaced = Player::new();
-    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, unpaced.waker());
+    let player = Player::new();
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let options = Options {
-        pace: Pace::Max,
+        pace,
         ..Options::new(bag.range().ok_or("no messages")?)
     };
-    let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
-    let rate = subscriber.join().map_err(|_| "the subscriber panicked")?;
+    let (_, out) = player.start(options, Source::of(cues), out)?.join()?;
+    let arrivals = subscriber.join().map_err(|_| "the subscriber panicked")?;
     drop(out);
-    rate
+    arrivals
 }
 
-/// Gigabytes a second that arrive from a loop that has one message in memory.
-pub(crate) fn write() -> Result<f64, Failure> {
+/// When each message of a loop arrived that has one message in memory.
+pub(crate) fn write(load: Load) -> Result<Vec<Instant>, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let subscriber = take(TcpStream::connect(listener.local_addr()?)?, SIZE);
+    let subscriber = take(TcpStream::connect(listener.local_addr()?)?, load);
     let (mut stream, _) = listener.accept()?;
-    let payload = vec![7_u8; SIZE];
-    let length = u32::try_from(SIZE)?.to_le_bytes();
-    for _ in 0..MESSAGES {
+    let mut payload = u32::try_from(load.size)?.to_le_bytes().to_vec();
+    payload.resize(4 + load.size, b'7');
+    let length = u32::try_from(payload.len())?.to_le_bytes();
+    for _ in 0..load.messages {
         let mut parts = [IoSlice::new(&length), IoSlice::new(&payload)];
         let mut rest = &mut parts[..];
         while !rest.is_empty() {
@@ -74,24 +91,21 @@ pub(crate) fn write() -> Result<f64, Failure> {
     subscriber.join().map_err(|_| "the subscriber panicked")?
 }
 
-/// Reads all messages, from when the first one has arrived.
-fn take(mut stream: TcpStream, size: usize) -> JoinHandle<Result<f64, Failure>> {
+/// Reads all messages.
+fn take(mut stream: TcpStream, load: Load) -> JoinHandle<Result<Vec<Instant>, Failure>> {
     std::thread::spawn(move || {
-        let mut payload = vec![0; size];
-        let mut began = None;
-        for _ in 0..MESSAGES {
+        let mut payload = vec![0; 4 + load.size];
+        let mut arrivals = Vec::new();
+        for _ in 0..load.messages {
             let mut length = [0; 4];
             stream.read_exact(&mut length)?;
-            if u32::from_le_bytes(length) as usize != size {
+            if u32::from_le_bytes(length) as usize != payload.len() {
                 return Err("a message has another length".into());
             }
             stream.read_exact(&mut payload)?;
-            began.get_or_insert_with(now);
+            arrivals.push(now());
         }
-        let span = now().duration_since(began.ok_or("no messages")?);
-        #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
-        let bytes = (MESSAGES - 1) as f64 * (size + 4) as f64;
-        Ok(bytes / span.as_secs_f64() / 1e9)
+        Ok(arrivals)
     })
 }
 
