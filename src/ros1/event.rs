@@ -1,9 +1,11 @@
 //! [`Ros1Event`]: what happens on a network of ROS 1. The `Display` text says what happened.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use super::system::steady;
 use crate::untrusted::Foreign;
 
 /// What happens on the network. Sent from several threads: the receiver must not block.
@@ -79,6 +81,25 @@ pub enum Ros1Event {
         /// The reason that the master gives.
         reason: String,
     },
+    /// The name under which nodes are to reach this one is not known on this machine.
+    UnknownHost {
+        /// The name.
+        host: String,
+    },
+    /// Further connections are closed at once, because there are as many as are accepted.
+    TooManyConnections {
+        /// What they are for.
+        what: &'static str,
+        /// How many are accepted.
+        most: usize,
+    },
+    /// A notice that has come several times since it was given last.
+    Repeated {
+        /// The notice.
+        event: Box<Self>,
+        /// How often it was left out.
+        times: u64,
+    },
     /// Any other warning.
     Warning(String),
 }
@@ -150,27 +171,152 @@ impl Ros1Event {
             Self::Shutdown { reason } => {
                 format!("the master of ROS 1 asks this player to end: {reason}")
             }
+            Self::UnknownHost { host } => format!(
+                "the name {host} has no address here: nodes that do not know it cannot connect to this player"
+            ),
+            Self::TooManyConnections { what, most } => format!(
+                "connections for {what} are refused: there are {most}, and no more are accepted"
+            ),
+            Self::Repeated { event, times } => {
+                let s = if *times == 1 { "" } else { "s" };
+                format!(
+                    "{}; {times} more time{s} since this was said last",
+                    event.unescaped()
+                )
+            }
             Self::Warning(text) => text.clone(),
+        }
+    }
+
+    /// What notices have in common that are given once; `None` for those that are always given.
+    fn notice(&self) -> Option<String> {
+        match self {
+            Self::TypeMismatch { .. } | Self::TooManyConnections { .. } | Self::Warning(_) => {
+                Some(self.unescaped())
+            }
+            // The number may be another one each time.
+            Self::SubscriberLeft {
+                topic,
+                node,
+                waiting: 1..,
+            } => Some(format!("{topic} {node}")),
+            _ => None,
         }
     }
 }
 
-/// The receiver of events; cheap to clone.
+/// For how long a notice is not given again.
+const QUIET: Duration = Duration::from_secs(10);
+/// How many different notices are given in that time. Nodes can cause any number.
+const MOST_NOTICES: usize = 64;
+
+/// The notices that were given.
+#[derive(Debug, Default)]
+struct Given {
+    /// When each was given, and how often it was left out since.
+    notices: BTreeMap<String, (Instant, u64)>,
+}
+
+impl Given {
+    /// What is to be given instead of an event; `None`: nothing.
+    fn admit(&mut self, event: Ros1Event, now: Instant) -> Option<Ros1Event> {
+        let Some(notice) = event.notice() else {
+            return Some(event);
+        };
+        let is_quiet = |given: Instant| now.saturating_duration_since(given) < QUIET;
+        let left_out = match self.notices.get_mut(&notice) {
+            Some((given, left_out)) if is_quiet(*given) => {
+                *left_out += 1;
+                return None;
+            }
+            Some((_, left_out)) => *left_out,
+            None => 0,
+        };
+        if self.notices.len() >= MOST_NOTICES && left_out == 0 {
+            self.notices.retain(|_, (given, _)| is_quiet(*given));
+            if self.notices.len() >= MOST_NOTICES {
+                return None;
+            }
+        }
+        self.notices.insert(notice, (now, 0));
+        Some(match left_out {
+            0 => event,
+            times => Ros1Event::Repeated {
+                event: Box::new(event),
+                times,
+            },
+        })
+    }
+}
+
+/// The receiver of events; cheap to clone. A notice that comes again and again is given once in a while.
 #[derive(Clone)]
-pub(crate) struct Events(Arc<dyn Fn(Ros1Event) + Send + Sync>);
+pub(crate) struct Events {
+    receiver: Arc<dyn Fn(Ros1Event) + Send + Sync>,
+    given: Arc<Mutex<Given>>,
+}
 
 impl Events {
     pub(crate) fn new(receiver: impl Fn(Ros1Event) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(receiver))
+        Self {
+            receiver: Arc::new(receiver),
+            given: Arc::default(),
+        }
     }
 
     pub(crate) fn send(&self, event: Ros1Event) {
-        (self.0)(event);
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let admitted = given.admit(event, steady());
+        drop(given);
+        if let Some(event) = admitted {
+            (self.receiver)(event);
+        }
     }
 }
 
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Events")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_that_comes_again_and_again_is_given_once_in_a_while() {
+        let mut given = Given::default();
+        let begin = steady();
+        let notice = || Ros1Event::Warning("a".to_owned());
+        assert_eq!(given.admit(notice(), begin), Some(notice()));
+        for _ in 0..3 {
+            assert_eq!(given.admit(notice(), begin), None);
+        }
+        let later = given.admit(notice(), begin + QUIET).unwrap();
+        assert_eq!(
+            later.to_string(),
+            "a; 3 more times since this was said last"
+        );
+        assert_eq!(given.admit(notice(), begin + QUIET), None);
+    }
+
+    #[test]
+    fn different_notices_are_limited_and_other_events_are_not() {
+        let mut given = Given::default();
+        let begin = steady();
+        let notice = |n: usize| Ros1Event::Warning(n.to_string());
+        let count = |given: &mut Given, now| {
+            let notices = (0..1000).filter_map(|n| given.admit(notice(n), now));
+            notices.count()
+        };
+        assert_eq!(count(&mut given, begin), MOST_NOTICES);
+        assert!(given.notices.len() <= MOST_NOTICES);
+        assert!(count(&mut given, begin + QUIET) >= MOST_NOTICES);
+        assert!(given.notices.len() <= MOST_NOTICES);
+        let event = || Ros1Event::Master { is_there: true };
+        for _ in 0..100 {
+            assert_eq!(given.admit(event(), begin), Some(event()));
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! [`Ros1Node`]: this program as a node of ROS 1, from joining to leaving.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,11 +11,13 @@ use bytes::Bytes;
 use super::data::listener::Listener;
 use super::data::publication::Publication;
 use super::data::publications::Publications;
+use super::data::queue::MOST_TOGETHER;
 use super::error::Ros1Error;
 use super::event::{Events, Ros1Event};
 use super::master::client::MasterClient;
-use super::master::embedded::EmbeddedMaster;
+use super::master::join::{bind_address, check_host, join, local_host};
 use super::master::keeper::{Keeper, Known, Registrations};
+use super::master::left::Ros1Left;
 use super::master::sim_time::SimTime;
 use super::options::{Ros1Options, Ros1Played, Ros1Skipped, Ros2Messages};
 use super::publish::advertiser::{Advertiser, rules_of};
@@ -24,13 +25,12 @@ use super::publish::monitor::Ros1Monitor;
 use super::publish::output::{Ros1Output, Route};
 use super::publish::plan::plan;
 use super::publish::repeat::ClockRepeat;
-use super::rpc::error::RpcError;
 use super::rpc::server::serve;
 use super::rpc::uri::RpcUri;
 use super::services::playback::Services;
 use super::services::reconfigure::parameters::{Parameters, topic_names};
 use super::slave::Slave;
-use super::system::{Ender, Waits, steady, waits};
+use super::system::{Budget, Ender, Waits, steady, waits};
 use crate::player::Transport;
 
 /// How long the end waits until everything has been written.
@@ -46,12 +46,18 @@ pub struct Ros1Node {
     is_master: bool,
     waits: Waits,
     ros2: Ros2Messages,
+    /// Whether `/use_sim_time` is true as long as topics are published.
+    use_sim_time: bool,
+    /// Ends the calls of the keeper. `None` when this node has left.
+    calls: Option<Ender>,
     /// Dropped last: it ends all threads.
     _ender: Ender,
 }
 
 impl Ros1Node {
     /// Joins the network of a master. If none answers and the address is one of this machine, this node serves it.
+    /// Nothing is registered yet, and no parameter is set: a process that is ended before [`Ros1Node::advertise`]
+    /// leaves nothing behind.
     pub fn start(
         options: &Ros1Options,
         receiver: impl Fn(Ros1Event) + Send + Sync + 'static,
@@ -60,15 +66,15 @@ impl Ros1Node {
             return Err(Ros1Error::NodeName(options.node_name.clone()));
         }
         let events = Events::new(receiver);
+        let (calls_ender, call_waits) = waits()?;
         let (ender, waits) = waits()?;
-        let client = MasterClient {
-            uri: options.master.clone(),
-            node: options.node_name.clone(),
-            waits: waits.clone(),
-        };
-        let is_master = join(&client)?;
+        let client = MasterClient::new(&options.master, &options.node_name, call_waits.clone());
+        let is_master = join(&client, (&waits, &events))?;
         let host = match &options.host {
-            Some(host) => host.clone(),
+            Some(host) => {
+                check_host(host, &events)?;
+                host.clone()
+            }
             None => local_host(&options.master)?,
         };
         let bound_to = bind_address(&host);
@@ -94,10 +100,12 @@ impl Ros1Node {
             events: events.clone(),
             is_replaced: Arc::clone(&is_replaced),
         };
-        serve("ros1-calls", calls, &waits, Arc::new(slave))?;
+        let served = ("ros1-calls", "calls of this node");
+        serve(served, calls, (&waits, &events), Arc::new(slave))?;
         let listener = Listener {
             publications: Arc::clone(&publications),
             patiences: Arc::default(),
+            together: Budget::new(MOST_TOGETHER),
             services: Arc::clone(&services),
             node_name: options.node_name.clone(),
             waits: waits.clone(),
@@ -117,8 +125,8 @@ impl Ros1Node {
             known: Mutex::new(Known::default()),
         });
         keeper.look()?;
-        keeper.start(&waits)?;
-        let node = Self {
+        keeper.start(&call_waits)?;
+        Ok(Self {
             advertiser: Advertiser {
                 publications,
                 keeper,
@@ -128,16 +136,13 @@ impl Ros1Node {
             is_master,
             waits,
             ros2: options.ros2,
+            use_sim_time: options.use_sim_time,
+            calls: Some(calls_ender),
             _ender: ender,
-        };
-        if options.use_sim_time {
-            let keeper = &node.advertiser.keeper;
-            keeper.sim_time.set(&keeper.client)?;
-        }
-        Ok(node)
+        })
     }
 
-    /// Publishes these topics, and the clock if `serves_clock`. Returns the output, a view of its counts, and the
+    /// Publishes these topics, and the clock if `serves_clock`. Sets `/use_sim_time` if that is asked for. Returns the output, a view of its counts, and the
     /// topics that cannot be published.
     pub fn advertise(
         &self,
@@ -164,13 +169,20 @@ impl Ros1Node {
         }
         let clock = serves_clock.then(|| self.advertiser.add_clock());
         let keeper = &self.advertiser.keeper;
+        if self.use_sim_time {
+            // Before anything is registered: a node that waits for a topic may start as soon as there is one.
+            keeper.sim_time.set(&keeper.client, &keeper.here)?;
+        }
         keeper.register()?;
         keeper.look()?;
         if serves_clock && !SimTime::is_true(&keeper.client)? {
             self.advertiser.events.send(Ros1Event::SimTimeOff);
         }
+        let topics: Arc<[_]> = topics.into();
         let output = Ros1Output {
             routes,
+            topics: Arc::clone(&topics),
+            generation: None,
             clock,
             last_time: Bytes::new(),
             repeat: ClockRepeat::new(self.waits.clone()),
@@ -179,7 +191,7 @@ impl Ros1Node {
             has_complained: false,
         };
         let monitor = Ros1Monitor {
-            topics: topics.into(),
+            topics,
             keeper: Arc::clone(keeper),
         };
         Ok((output, monitor, skipped))
@@ -270,6 +282,35 @@ impl Ros1Node {
         nodes.into_iter().collect()
     }
 
+    /// Leaves the network: restores `/use_sim_time`, ends the registrations, and closes the connections when the last
+    /// messages are written. Returns what stays at a master that does not answer.
+    pub fn leave(mut self) -> Ros1Left {
+        self.end()
+    }
+
+    /// Does nothing if this node has left.
+    fn end(&mut self) -> Ros1Left {
+        let Some(calls) = self.calls.take() else {
+            return Ros1Left::default();
+        };
+        // The keeper holds locks during its calls.
+        drop(calls);
+        let keeper = &self.advertiser.keeper;
+        // First, so that subscribers do not connect again.
+        let left = keeper.leave(&self.waits);
+        let all = self.advertiser.publications.all();
+        for publication in &all {
+            publication.end();
+        }
+        let until = steady() + LAST_MESSAGES;
+        self.drain(|| steady() >= until);
+        while keeper.services.is_busy() && steady() < until && !self.waits.pause(LOOK_EVERY) {}
+        for publication in &all {
+            publication.close();
+        }
+        left
+    }
+
     /// How many bytes the system has taken for the connections that there are now.
     fn taken_bytes(&self) -> u64 {
         let all = self.advertiser.publications.all();
@@ -287,70 +328,12 @@ impl Ros1Node {
 
 impl Drop for Ros1Node {
     fn drop(&mut self) {
-        let keeper = &self.advertiser.keeper;
-        // First, so that subscribers do not connect again.
-        keeper.end();
-        if let Err(error) = keeper.sim_time.restore(&keeper.client) {
-            let warning = format!("/use_sim_time stays true: {error}");
-            self.advertiser.events.send(Ros1Event::Warning(warning));
-        }
-        let all = self.advertiser.publications.all();
-        for publication in &all {
-            publication.end();
-        }
-        let until = steady() + LAST_MESSAGES;
-        self.drain(|| steady() >= until);
-        while keeper.services.is_busy() && steady() < until && !self.waits.pause(LOOK_EVERY) {}
-        for publication in &all {
-            publication.close();
+        let left = self.end();
+        if !left.is_empty() {
+            let warning = Ros1Event::Warning(left.to_string());
+            self.advertiser.events.send(warning);
         }
     }
-}
-
-/// Finds the master, or serves one; returns whether this node serves it.
-fn join(client: &MasterClient) -> Result<bool, Ros1Error> {
-    let uri = client.uri.to_string();
-    let reason = match client.ping() {
-        Ok(()) => return Ok(false),
-        Err(reason) => reason,
-    };
-    match &reason {
-        RpcError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-        RpcError::Io(_) | RpcError::TimedOut => return Err(Ros1Error::NoMaster { uri, reason }),
-        _ => return Err(Ros1Error::OtherProgram { uri, reason }),
-    }
-    match master_listener(&client.uri) {
-        Ok(listener) => {
-            EmbeddedMaster::serve(&client.uri, listener, &client.waits)?;
-            Ok(true)
-        }
-        // Another one has begun meanwhile.
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse && client.ping().is_ok() => {
-            Ok(false)
-        }
-        Err(_) => Err(Ros1Error::NoMaster { uri, reason }),
-    }
-}
-
-/// A listener at the address of a master, if it is one of this machine.
-fn master_listener(uri: &RpcUri) -> io::Result<TcpListener> {
-    let addresses = uri.addresses()?;
-    let address = addresses.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
-    // The system refuses addresses of other machines.
-    drop(TcpListener::bind((address.ip(), 0))?);
-    let ip = if address.ip().is_loopback() {
-        address.ip()
-    } else {
-        bind_address(uri.host())
-    };
-    TcpListener::bind((ip, address.port()))
-}
-
-/// The address from which a master is reached: other nodes reach this one there.
-fn local_host(master: &RpcUri) -> Result<String, Ros1Error> {
-    let addresses = master.addresses()?;
-    let stream = TcpStream::connect(&addresses[..])?;
-    Ok(stream.local_addr()?.ip().to_string())
 }
 
 /// Whether nodes of ROS 1 may have this name: parts of letters, digits and `_`, each behind a slash, and each begins
@@ -364,14 +347,4 @@ fn is_name(name: &str) -> bool {
     };
     name.strip_prefix('/')
         .is_some_and(|parts| parts.split('/').all(is_part))
-}
-
-/// Where to listen to be reached at a host. A name may stand for other addresses elsewhere.
-fn bind_address(host: &str) -> IpAddr {
-    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    match host.parse() {
-        Ok(address) => address,
-        Err(_) if host == "localhost" => loopback,
-        Err(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-    }
 }

@@ -101,21 +101,77 @@ impl Waits {
     }
 }
 
+/// What all may have together: places, or bytes.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    used: AtomicUsize,
+    most: usize,
+}
+
+/// A part of a [`Budget`], given back when it is dropped: also when the thread that has it panics.
+#[derive(Debug)]
+pub(crate) struct Share {
+    of: Arc<Budget>,
+    amount: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            used: AtomicUsize::new(0),
+            most,
+        })
+    }
+
+    /// Whether this much is left now.
+    pub(crate) fn has(&self, amount: usize) -> bool {
+        let used = self.used.load(Ordering::Relaxed);
+        used.checked_add(amount).is_some_and(|all| all <= self.most)
+    }
+
+    /// Takes this much; `None` if less is left.
+    pub(crate) fn take(self: &Arc<Self>, amount: usize) -> Option<Share> {
+        let add = |used: usize| used.checked_add(amount).filter(|all| *all <= self.most);
+        let order = Ordering::Relaxed;
+        self.used.fetch_update(order, order, add).ok()?;
+        Some(Share {
+            of: Arc::clone(self),
+            amount,
+        })
+    }
+
+    /// Takes this much, whatever is left.
+    pub(crate) fn take_over(self: &Arc<Self>, amount: usize) -> Share {
+        self.used.fetch_add(amount, Ordering::Relaxed);
+        Share {
+            of: Arc::clone(self),
+            amount,
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.of.used.fetch_sub(self.amount, Ordering::Relaxed);
+    }
+}
+
 fn timespec(time: Option<Duration>) -> Option<Timespec> {
     time.and_then(|time| Timespec::try_from(time).ok())
 }
 
 /// Gives each connection that a listener accepts to `take`, on a thread of its own; `most` at a time, further ones are
-/// closed. Ends with the node.
+/// closed, and `refused` is told. Ends with the node.
 pub(crate) fn accept_each(
     name: &'static str,
     listener: TcpListener,
     (waits, most): (Waits, usize),
     take: impl Fn(TcpStream, SocketAddr) + Send + Sync + 'static,
+    refused: impl Fn(SocketAddr) + Send + 'static,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let take = Arc::new(take);
-    let open = Arc::new(AtomicUsize::new(0));
+    let places = Budget::new(most);
     let run = move || {
         while matches!(waits.readable(&listener, None), Ok(Waited::Ready)) {
             let (stream, peer) = match listener.accept() {
@@ -129,19 +185,20 @@ pub(crate) fn accept_each(
                     continue;
                 }
             };
-            if open.load(Ordering::Relaxed) >= most || stream.set_nonblocking(false).is_err() {
-                tracing::debug!("{name}: {peer} is refused: there are {most} connections");
+            if stream.set_nonblocking(false).is_err() {
                 continue;
             }
-            open.fetch_add(1, Ordering::Relaxed);
-            let (take, counted) = (Arc::clone(&take), Arc::clone(&open));
+            let Some(place) = places.take(1) else {
+                refused(peer);
+                continue;
+            };
+            let take = Arc::clone(&take);
             let handle = move || {
+                let _place = place;
                 take(stream, peer);
-                counted.fetch_sub(1, Ordering::Relaxed);
             };
             let thread = thread::Builder::new().name(name.to_owned());
             if let Err(error) = thread.spawn(handle) {
-                open.fetch_sub(1, Ordering::Relaxed);
                 tracing::debug!("{name}: {peer} is refused: {error}");
             }
         }
@@ -152,6 +209,8 @@ pub(crate) fn accept_each(
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use super::*;
 
     #[test]
@@ -164,5 +223,34 @@ mod tests {
         let waiting = thread::spawn(move || waits.readable(&listener, None).unwrap());
         drop(ender);
         assert_eq!(waiting.join().unwrap(), Waited::Over);
+    }
+
+    #[test]
+    fn a_place_is_given_back_when_the_thread_of_its_connection_panics() {
+        let (_ender, waits) = waits().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (has_begun, told) = std::sync::mpsc::channel();
+        let is_refused = has_begun.clone();
+        let take = move |mut stream: TcpStream, _| {
+            has_begun.send(true).unwrap();
+            // A peer that closes its connection is no reason to panic.
+            assert_eq!(stream.read(&mut [0]).unwrap(), 0, "a panic of this test");
+        };
+        let refused = move |_| is_refused.send(false).unwrap();
+        accept_each("test", listener, (waits, 1), take, refused).unwrap();
+        let connect = || {
+            let stream = TcpStream::connect(address).unwrap();
+            (stream, told.recv().unwrap())
+        };
+        let (mut first, is_taken) = connect();
+        assert!(is_taken);
+        let (_second, is_taken) = connect();
+        assert!(!is_taken, "there is one place");
+        first.write_all(b"x").unwrap();
+        let until = steady() + Duration::from_secs(60);
+        while !connect().1 {
+            assert!(steady() < until, "the place is not given back");
+        }
     }
 }

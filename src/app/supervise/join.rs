@@ -24,7 +24,8 @@ pub(crate) fn begin(network: &Network, rules: Rules, plan: &mut Plan) -> Result<
 }
 
 /// Begins to receive signals. To be called after the network was joined and before the log says so. Before this call a
-/// signal ends the process at once, because there is nothing to clean up.
+/// signal ends the process at once, because there is nothing to clean up: topics and parameters come with
+/// [`Network::advertise`].
 pub(crate) fn receive_signals() -> Result<Receiver<Exit>, Failure> {
     signals::listen()
         .context("signals cannot be received")

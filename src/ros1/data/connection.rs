@@ -11,10 +11,10 @@ use bytes::Bytes;
 
 use super::header::length;
 use super::patience::NodePatience;
-use super::queue::{Away, COPIED, QueueRules, Queued, Waiting};
+use super::queue::{Away, COPIED, Held, QueueRules, Queued, Waiting};
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::options::SlowSubscriber;
-use crate::ros1::system::steady;
+use crate::ros1::system::{Budget, steady};
 
 /// The most messages that are written together, and the bytes at which no further one is added.
 const TOGETHER: (usize, usize) = (64, 1 << 20);
@@ -48,7 +48,7 @@ impl Connection {
         (topic, node): (&str, String),
         stream: TcpStream,
         (rules, patience): (QueueRules, Arc<NodePatience>),
-        events: Events,
+        (events, together): (Events, Arc<Budget>),
     ) -> io::Result<Self> {
         // The messages that wait are written together, so small packets need not wait for others.
         stream.set_nodelay(true)?;
@@ -60,7 +60,7 @@ impl Connection {
             rules,
             events,
             patience,
-            state: Mutex::default(),
+            state: Mutex::new(Waiting::new(together)),
             work: Condvar::new(),
             room: Condvar::new(),
             taken: AtomicU64::new(0),
@@ -132,7 +132,7 @@ impl Connection {
         while !state.is_closed && !state.is_ending && !state.has_room(message.len(), &self.rules) {
             if self.rules.slow_subscriber == SlowSubscriber::DropOldest {
                 if let Some(oldest) = state.pop() {
-                    state.taken(1, oldest.len());
+                    state.taken(1, oldest.message.len());
                     dropped += 1;
                 }
                 continue;
@@ -189,6 +189,32 @@ impl Connection {
         }
     }
 
+    /// Waits before a jump until everything has been written, until `until` at most, and calls `meanwhile` about ten
+    /// times a second. If the oldest messages may be dropped, those that wait then are; returns how many. Does not wait
+    /// for a subscriber that is stuck, nor again for one that was too slow.
+    pub(crate) fn await_written(&self, until: Instant, meanwhile: &mut dyn FnMut()) -> u64 {
+        let mut state = self.lock();
+        while state.is_awaited() {
+            let left = until.saturating_duration_since(steady());
+            if left.is_zero() {
+                state.is_passed_over = true;
+                break;
+            }
+            let waited = self.room.wait_timeout(state, left.min(WRITE_SLICE));
+            let timed_out;
+            (state, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timed_out.timed_out() {
+                drop(state);
+                meanwhile();
+                state = self.lock();
+            }
+        }
+        match self.rules.slow_subscriber {
+            SlowSubscriber::Wait => 0,
+            SlowSubscriber::DropOldest => state.empty(),
+        }
+    }
+
     /// Writes what waits, then closes; nothing is added any more.
     pub(crate) fn end(&self) {
         self.lock().is_ending = true;
@@ -216,7 +242,8 @@ impl Connection {
     /// Writes until the connection is closed or has ended.
     fn write_all(&self) -> io::Result<()> {
         while let Some(messages) = self.next_messages() {
-            let (count, bytes) = (messages.len(), messages.iter().map(Bytes::len).sum());
+            let bytes = messages.iter().map(|held| held.message.len()).sum();
+            let count = messages.len();
             self.write(messages)?;
             let mut state = self.lock();
             state.taken(count, bytes);
@@ -231,7 +258,7 @@ impl Connection {
     }
 
     /// Waits for messages; `None` at the end.
-    fn next_messages(&self) -> Option<Vec<Bytes>> {
+    fn next_messages(&self) -> Option<Vec<Held>> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
@@ -251,7 +278,7 @@ impl Connection {
             && bytes < TOGETHER.1
             && let Some(message) = state.pop()
         {
-            bytes += message.len();
+            bytes += message.message.len();
             messages.push(message);
         }
         Some(messages)
@@ -259,10 +286,11 @@ impl Connection {
 
     /// Writes messages. If the subscriber takes nothing for a moment, all that waits for it is copied, so that it keeps
     /// no chunk in memory: the read-ahead has to go on.
-    fn write(&self, messages: Vec<Bytes>) -> io::Result<()> {
-        let lengths: Vec<[u8; 4]> = messages.iter().map(|it| length(it.len())).collect();
+    fn write(&self, messages: Vec<Held>) -> io::Result<()> {
+        let lengths = messages.iter().map(|it| length(it.message.len()));
+        let lengths: Vec<[u8; 4]> = lengths.collect();
         let parts = lengths.iter().zip(&messages);
-        let parts = parts.flat_map(|(length, message)| [&length[..], message.as_ref()]);
+        let parts = parts.flat_map(|(length, held)| [&length[..], held.message.as_ref()]);
         let mut slices: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
         let mut rest = &mut slices[..];
         let mut left = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::untrusted::Foreign;
 
 /// The longest header, in bytes: subscribers may send the definition of the type.
-pub(crate) const MAX_HEADER: usize = 1 << 20;
+pub(crate) const MAX_HEADER: usize = 256 << 10;
 /// The most fields.
 const MAX_FIELDS: usize = 64;
 

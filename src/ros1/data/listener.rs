@@ -14,10 +14,14 @@ use super::publications::Publications;
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::services::call::{NoCall, answer_calls};
 use crate::ros1::services::playback::Services;
-use crate::ros1::system::{Waited, Waits, accept_each, steady};
+use crate::ros1::system::{Budget, Waited, Waits, accept_each, steady};
 
 /// How many connections there are at most.
 const MOST_CONNECTIONS: usize = 1024;
+/// How many characters of the type that a subscriber expects are shown.
+const LONGEST_SHOWN: usize = 200;
+/// The longest name of a node that is accepted, in bytes.
+const LONGEST_NAME: usize = 1024;
 /// How long the exchange of headers may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -26,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Listener {
     pub(crate) publications: Arc<Publications>,
     pub(crate) patiences: Arc<Patiences>,
+    /// What waits for all subscribers.
+    pub(crate) together: Arc<Budget>,
     pub(crate) services: Arc<Services>,
     pub(crate) node_name: String,
     pub(crate) waits: Waits,
@@ -52,11 +58,19 @@ impl Listener {
     /// Takes connections until the node ends.
     pub(crate) fn run(self, listener: TcpListener) -> io::Result<()> {
         let bound = (self.waits.clone(), MOST_CONNECTIONS);
-        accept_each("ros1-data", listener, bound, move |stream, peer| {
+        let events = self.events.clone();
+        let refused = move |_| {
+            events.send(Ros1Event::TooManyConnections {
+                what: "messages",
+                most: MOST_CONNECTIONS,
+            });
+        };
+        let take = move |stream: TcpStream, peer| {
             if let Err(error) = self.take(&stream) {
                 tracing::debug!("{peer}: {error}");
             }
-        })
+        };
+        accept_each("ros1-data", listener, bound, take, refused)
     }
 
     /// Serves a connection until it is closed.
@@ -83,8 +97,8 @@ impl Listener {
         let topic = publication.advertised.name.as_str();
         let joined = (topic, node.to_owned());
         let rules = (publication.rules, self.patience_of(&fields));
-        let events = self.events.clone();
-        let connection = Connection::new(joined, stream.try_clone()?, rules, events)?;
+        let shared = (self.events.clone(), Arc::clone(&self.together));
+        let connection = Connection::new(joined, stream.try_clone()?, rules, shared)?;
         let connection = Arc::new(connection);
         connection.start()?;
         publication.connect(&connection);
@@ -118,6 +132,9 @@ impl Listener {
     /// The topic that a subscriber asks for, if its type is the same.
     fn requested(&self, fields: &Fields, node: &str) -> Result<Arc<Publication>, NoConnection> {
         let refuse = |text: String| Err(NoConnection::Refused(text));
+        if node.len() > LONGEST_NAME {
+            return refuse("the field `callerid` is too long".to_owned());
+        }
         let Some(topic) = text(fields, "topic") else {
             return refuse("the field `topic` is missing".to_owned());
         };
@@ -128,8 +145,11 @@ impl Listener {
         // Tools that take any type write `*`, or nothing. The sum decides, not the name: recordings of `tf/tfMessage`
         // are for subscribers of `tf2_msgs/TFMessage`, too.
         let [md5, kind] = ["md5sum", "type"].map(|key| text(fields, key).unwrap_or("*"));
+        // It is kept in an event.
+        let kind: String = kind.chars().take(LONGEST_SHOWN).collect();
         if md5 != "*" && md5 != ours.md5 {
             let ours = format!("{} ({})", ours.type_name, ours.md5);
+            let md5: String = md5.chars().take(LONGEST_SHOWN).collect();
             let theirs = format!("{kind} ({md5})");
             self.events.send(Ros1Event::TypeMismatch {
                 topic: topic.to_owned(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -10,6 +11,7 @@ use super::connection::Connection;
 use super::queue::{COPIED, QueueRules, Queued};
 use crate::bag::{Key, PublisherId, TopicId};
 use crate::player::Count;
+use crate::time::{Ros, Time};
 use crate::transcode::TranscodeError;
 
 /// The most latched messages of a topic of which all are kept.
@@ -75,10 +77,18 @@ pub(crate) struct Publication {
 
 #[derive(Debug, Default)]
 struct State {
-    latched: BTreeMap<(PublisherId, Option<Key>), Bytes>,
+    latched: BTreeMap<(PublisherId, Option<Key>), Latched>,
     /// Shared with the thread that sends, which must not hold the lock while it waits.
     connections: Arc<Vec<Arc<Connection>>>,
     is_ending: bool,
+}
+
+/// A message for late subscribers.
+#[derive(Debug)]
+struct Latched {
+    /// When it is played; `None` if it is a message of this node itself.
+    at: Option<Time<Ros>>,
+    payload: Bytes,
 }
 
 impl Publication {
@@ -116,7 +126,11 @@ impl Publication {
         };
         if let Some(at) = at {
             // A copy, because it is kept for long.
-            let kept = Bytes::copy_from_slice(payload);
+            let payload = Bytes::copy_from_slice(payload);
+            let kept = Latched {
+                at: Some(key.time),
+                payload,
+            };
             state.latched.insert(at, kept);
             if state.latched.len() > MOST_LATCHED {
                 state.latched.pop_first();
@@ -131,10 +145,30 @@ impl Publication {
     pub(crate) fn send_own(&self, payload: &Bytes) {
         let mut state = self.lock();
         let publisher = (PublisherId::default(), None);
-        state.latched.insert(publisher, payload.clone());
+        let kept = Latched {
+            at: None,
+            payload: payload.clone(),
+        };
+        state.latched.insert(publisher, kept);
         let connections = Arc::clone(&state.connections);
         drop(state);
         self.send_to(&connections, payload, &mut || ());
+    }
+
+    /// Playback jumps to `to`: late subscribers get nothing that comes later. What is latched there and was not sent
+    /// yet is sent next. Waits for subscribers as [`Connection::await_written`] says.
+    pub(crate) fn jump(&self, to: Time<Ros>, until: Instant, meanwhile: &mut dyn FnMut()) {
+        let mut state = self.lock();
+        state
+            .latched
+            .retain(|_, message| message.at.is_none_or(|at| at <= to));
+        let connections = Arc::clone(&state.connections);
+        drop(state);
+        let lost = connections
+            .iter()
+            .map(|it| it.await_written(until, meanwhile));
+        let lost: u64 = lost.sum();
+        self.counts.lost.fetch_add(lost, Ordering::Relaxed);
     }
 
     /// Sends a message that is never latched: a time.
@@ -175,7 +209,7 @@ impl Publication {
     pub(crate) fn connect(&self, connection: &Arc<Connection>) {
         let mut state = self.lock();
         for message in state.latched.values() {
-            connection.begin_with(message.clone());
+            connection.begin_with(message.payload.clone());
         }
         if state.is_ending {
             connection.end();

@@ -1,17 +1,22 @@
 //! [`MasterClient`]: the calls that this node makes of its master.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
 
 use dxr::Value;
 
-use crate::ros1::rpc::client::call;
+use crate::ros1::rpc::client::{Call, call, call_several};
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
-use crate::ros1::system::Waits;
+use crate::ros1::system::{Waits, steady};
 
 /// How long a call may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How many calls are made in one.
+const TOGETHER: usize = 500;
+/// How often it is tried whether a call has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A master, as this node calls it.
 #[derive(Clone, Debug)]
@@ -19,7 +24,10 @@ pub(crate) struct MasterClient {
     pub(crate) uri: RpcUri,
     /// The name of this node.
     pub(crate) node: String,
+    /// End the calls that are being made, and let no further one begin.
     pub(crate) waits: Waits,
+    /// When all calls have to be done.
+    until: Option<Instant>,
 }
 
 /// The nodes of each topic, by name.
@@ -52,13 +60,38 @@ fn has(all: &NodesByTopic, name: &str, node: &str) -> bool {
 }
 
 impl MasterClient {
+    pub(crate) fn new(uri: &RpcUri, node: &str, waits: Waits) -> Self {
+        Self {
+            uri: uri.clone(),
+            node: node.to_owned(),
+            waits,
+            until: None,
+        }
+    }
+
+    /// The same master, for the last calls of this node, which have to be done at `until`.
+    pub(crate) fn leaving(&self, waits: &Waits, until: Instant) -> Self {
+        Self {
+            waits: waits.clone(),
+            until: Some(until),
+            ..self.clone()
+        }
+    }
+
+    /// How long a call may take.
+    pub(crate) fn patience(&self) -> Duration {
+        self.until.map_or(PATIENCE, |until| {
+            until.saturating_duration_since(steady()).min(PATIENCE)
+        })
+    }
+
     fn call(&self, method: &str, params: &[&str]) -> Result<Value, RpcError> {
         let params = params.iter().map(|text| Value::String((*text).to_owned()));
         self.call_with(method, params.collect())
     }
 
     fn call_with(&self, method: &str, params: Vec<Value>) -> Result<Value, RpcError> {
-        call(&self.uri, (&self.waits, PATIENCE), method, params)
+        call(&self.uri, (&self.waits, self.patience()), method, params)
     }
 
     /// Whether a master answers.
@@ -75,9 +108,44 @@ impl MasterClient {
 
     /// Ends the registration for a topic.
     pub(crate) fn unregister(&self, topic: &str, at: &RpcUri) -> Result<(), RpcError> {
-        let at = at.to_string();
-        let params = [self.node.as_str(), topic, at.as_str()];
-        self.call("unregisterPublisher", &params).map(drop)
+        let Call { method, params } = self.unregistration(topic, at);
+        self.call_with(method, params).map(drop)
+    }
+
+    /// The call that ends the registration for a topic.
+    pub(crate) fn unregistration(&self, topic: &str, at: &RpcUri) -> Call {
+        Call::of_texts("unregisterPublisher", &[&self.node, topic, &at.to_string()])
+    }
+
+    /// The call that ends the registration of a service.
+    pub(crate) fn service_unregistration(&self, name: &str, data: &str) -> Call {
+        Call::of_texts("unregisterService", &[&self.node, name, data])
+    }
+
+    /// Makes calls: all in one, if the master takes that, otherwise one after the other, until it does not answer.
+    /// Refusals do not matter. An error is how many of them were answered, and why the next one was not.
+    pub(crate) fn make_all(&self, calls: &[Call]) -> Result<(), (usize, RpcError)> {
+        let is_answer = |error: &RpcError| {
+            matches!(
+                error,
+                RpcError::Fault(_) | RpcError::Refused { .. } | RpcError::Invalid(_)
+            )
+        };
+        let mut made = 0;
+        for some in calls.chunks(TOGETHER) {
+            match call_several(&self.uri, (&self.waits, self.patience()), some) {
+                Ok(()) => made += some.len(),
+                Err(error) if is_answer(&error) => break,
+                Err(error) => return Err((made, error)),
+            }
+        }
+        for one in &calls[made..] {
+            match self.call_with(one.method, one.params.clone()) {
+                Err(error) if !is_answer(&error) => return Err((made, error)),
+                _ => made += 1,
+            }
+        }
+        Ok(())
     }
 
     /// Registers a service of this node, which clients call at `data`.
@@ -89,12 +157,6 @@ impl MasterClient {
         let at = at.to_string();
         let params = [self.node.as_str(), name, data, at.as_str()];
         self.call("registerService", &params).map(drop)
-    }
-
-    /// Ends the registration of a service.
-    pub(crate) fn unregister_service(&self, name: &str, data: &str) -> Result<(), RpcError> {
-        let params = [self.node.as_str(), name, data];
-        self.call("unregisterService", &params).map(drop)
     }
 
     /// What is registered.
@@ -122,6 +184,24 @@ impl MasterClient {
         let text = |text: &str| Value::String(text.to_owned());
         let params = vec![text(&self.node), text(name), value];
         self.call_with("setParam", params).map(drop)
+    }
+}
+
+/// What is locked during calls, for the last calls of this node; `None` if a call that was being made does not end in
+/// time.
+pub(crate) fn locked_in_time<'a, T>(
+    mutex: &'a Mutex<T>,
+    client: &MasterClient,
+) -> Option<MutexGuard<'a, T>> {
+    loop {
+        match mutex.try_lock() {
+            Ok(locked) => return Some(locked),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if client.patience().is_zero() || client.waits.pause(LOOK_EVERY) {
+            return None;
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use dxr::Value;
 
 use super::notices::Notices;
 use super::params::{Params, resolved};
-use super::registry::{Notice, Registry, Role};
+use super::registry::{Registry, Role};
+use crate::ros1::event::Events;
 use crate::ros1::rpc::server::{Answer, Methods, serve, text, texts};
 use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::system::{Waits, pid};
@@ -29,13 +30,18 @@ struct State {
 
 impl EmbeddedMaster {
     /// Serves a master at this listener, whose address is `uri`.
-    pub(crate) fn serve(uri: &RpcUri, listener: TcpListener, waits: &Waits) -> io::Result<()> {
+    pub(crate) fn serve(
+        uri: &RpcUri,
+        listener: TcpListener,
+        (waits, events): (&Waits, &Events),
+    ) -> io::Result<()> {
         let master = Arc::new(Self {
             uri: uri.clone(),
             state: Mutex::default(),
             notices: Notices::new(waits.clone()),
         });
-        serve("ros1-master", listener, waits, master)
+        let served = ("ros1-master", "calls of the master");
+        serve(served, listener, (waits, events), master)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -201,7 +207,7 @@ impl EmbeddedMaster {
     fn tell_param(&self, name: &str) {
         let state = self.lock();
         let value = |name: &str| state.params.get(name).unwrap_or_else(nothing);
-        let notices: Vec<Notice> = state.registry.param_updates(name, value);
+        let notices = state.registry.param_updates(name, value);
         self.notices.send(notices);
     }
 }

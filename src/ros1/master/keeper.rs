@@ -2,22 +2,27 @@
 //! knows who else is registered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::client::{MasterClient, SystemState};
+use super::client::{MasterClient, SystemState, locked_in_time};
+use super::left::Ros1Left;
 use super::sim_time::SimTime;
 use crate::ros1::data::publications::Publications;
 use crate::ros1::event::{Events, Ros1Event};
+use crate::ros1::rpc::client::Call;
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::services::playback::Services;
-use crate::ros1::system::Waits;
+use crate::ros1::system::{Waits, steady};
 
 /// How often the master is asked what is registered.
 const EVERY: Duration = Duration::from_secs(1);
+/// How long the last calls may take together: less than the process waits for the end of a wire.
+const LEAVING: Duration = Duration::from_millis(700);
 /// The topic of the clock.
 pub(crate) const CLOCK: &str = "/clock";
 
@@ -48,8 +53,25 @@ pub(crate) struct Registrations {
     /// With their types.
     topics: BTreeMap<String, String>,
     services: BTreeSet<String>,
+    /// What was asked for and is not ended: the master may have it although its answer has not come.
+    asked: BTreeSet<Asked>,
     /// Nothing is registered any more.
     is_ending: bool,
+}
+
+/// Something that the master was asked to register.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Asked {
+    Topic(String),
+    Service(String),
+}
+
+impl Asked {
+    fn into_name(self) -> String {
+        match self {
+            Self::Topic(name) | Self::Service(name) => name,
+        }
+    }
 }
 
 /// What is known of the master.
@@ -110,6 +132,7 @@ impl Keeper {
             .collect();
         for (topic, kind) in &wanted {
             if registered.topics.get(topic) != Some(kind) {
+                registered.asked.insert(Asked::Topic(topic.clone()));
                 self.client.register(topic, kind, &self.here)?;
                 registered.topics.insert(topic.clone(), kind.clone());
             }
@@ -122,9 +145,11 @@ impl Keeper {
         for topic in gone {
             self.client.unregister(&topic, &self.here)?;
             registered.topics.remove(&topic);
+            registered.asked.remove(&Asked::Topic(topic));
         }
         for service in self.services.names() {
             if !registered.services.contains(&service) {
+                registered.asked.insert(Asked::Service(service.clone()));
                 let at = (self.data.as_str(), &self.here);
                 self.client.register_service(&service, at)?;
                 registered.services.insert(service);
@@ -133,21 +158,36 @@ impl Keeper {
         Ok(())
     }
 
-    /// Ends all registrations.
-    pub(crate) fn end(&self) {
-        let mut registered = self.registrations();
-        registered.is_ending = true;
-        for service in std::mem::take(&mut registered.services) {
-            if let Err(error) = self.client.unregister_service(&service, &self.data) {
-                tracing::debug!("ROS 1 master: {error}");
-                return;
-            }
+    /// Restores `/use_sim_time`, then ends all registrations. The calls of this keeper must have ended: `waits` are for
+    /// the last ones. Returns what stays at the master.
+    pub(crate) fn leave(&self, waits: &Waits) -> Ros1Left {
+        let client = self.client.leaving(waits, steady() + LEAVING);
+        let restored = self.sim_time.leave(&client, &self.here);
+        Ros1Left {
+            sim_time: restored.is_err_and(|error| stays(&error)),
+            registered: self.end(&client),
         }
-        for topic in std::mem::take(&mut registered.topics).keys() {
-            if let Err(error) = self.client.unregister(topic, &self.here) {
-                tracing::debug!("ROS 1 master: {error}");
-                return;
+    }
+
+    /// Ends all registrations; returns those that stay.
+    fn end(&self, client: &MasterClient) -> Vec<String> {
+        let Some(mut registered) = locked_in_time(&self.registrations, client) else {
+            let topics = self.publications.all().into_iter();
+            let topics = topics.map(|it| it.advertised.name.clone());
+            return topics.chain(self.services.names()).collect();
+        };
+        registered.is_ending = true;
+        let asked: Vec<Asked> = std::mem::take(&mut registered.asked).into_iter().collect();
+        let call = |one: &Asked| match one {
+            Asked::Topic(name) => client.unregistration(name, &self.here),
+            Asked::Service(name) => client.service_unregistration(name, &self.data),
+        };
+        let calls: Vec<Call> = asked.iter().map(call).collect();
+        match client.make_all(&calls) {
+            Err((made, error)) if stays(&error) => {
+                asked.into_iter().skip(made).map(Asked::into_name).collect()
             }
+            _ => Vec::new(),
         }
     }
 
@@ -168,7 +208,7 @@ impl Keeper {
     }
 
     /// Asks the master regularly, until the node ends.
-    pub(crate) fn start(self: &Arc<Self>, waits: &Waits) -> std::io::Result<()> {
+    pub(crate) fn start(self: &Arc<Self>, waits: &Waits) -> io::Result<()> {
         let (keeper, waits) = (Arc::clone(self), waits.clone());
         let thread = thread::Builder::new().name("ros1-keeper".to_owned());
         let run = move || {
@@ -181,7 +221,8 @@ impl Keeper {
 
     fn look_and_tell(&self) {
         let looked = self.look();
-        let looked = looked.and_then(|()| self.sim_time.keep(&self.client));
+        let keep = |()| self.sim_time.keep(&self.client, &self.here);
+        let looked = looked.and_then(keep);
         if matches!(looked, Err(RpcError::Over)) {
             return;
         }
@@ -205,4 +246,9 @@ impl Keeper {
             self.events.send(Ros1Event::ForeignClock { node });
         }
     }
+}
+
+/// Whether a master that did not answer has still what it had. One that refuses connections has ended, and has nothing.
+fn stays(error: &RpcError) -> bool {
+    !matches!(error, RpcError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }

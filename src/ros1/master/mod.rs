@@ -2,7 +2,9 @@
 
 pub(super) mod client;
 pub(super) mod embedded;
+pub(super) mod join;
 pub(super) mod keeper;
+pub(super) mod left;
 mod notices;
 mod params;
 mod registry;

@@ -2,7 +2,7 @@
 //! others. The calls of one node are made in order.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -10,27 +10,35 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::registry::Notice;
 use crate::ros1::rpc::client::call;
+use crate::ros1::rpc::size::size_of;
 use crate::ros1::rpc::uri::RpcUri;
-use crate::ros1::system::Waits;
+use crate::ros1::system::{Budget, Share, Waits};
 
 /// How many threads there are at most.
 const THREADS: usize = 16;
 /// How many calls may wait for a thread. Further ones are not made.
 const WAITING: usize = 1024;
+/// How many bytes the parameters of the calls that wait may have together, about.
+const MOST_BYTES: usize = 64 << 20;
 /// How long a call may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The threads, started when they are needed.
 #[derive(Debug)]
 pub(super) struct Notices {
-    threads: Mutex<[Option<Sender<Notice>>; THREADS]>,
+    threads: Mutex<[Option<Sender<Waiting>>; THREADS]>,
+    bytes: Arc<Budget>,
     waits: Waits,
 }
+
+/// A call that waits, and its part of what all may take.
+type Waiting = (Notice, Share);
 
 impl Notices {
     pub(super) fn new(waits: Waits) -> Self {
         Self {
             threads: Mutex::default(),
+            bytes: Budget::new(MOST_BYTES),
             waits,
         }
     }
@@ -45,14 +53,17 @@ impl Notices {
             if slot.is_none() {
                 *slot = self.start();
             }
-            let sent = slot.as_ref().map(|thread| thread.try_send(notice));
+            let size = notice.params.iter().map(size_of).sum();
+            let share = self.bytes.take(size);
+            let sent = slot.as_ref().zip(share);
+            let sent = sent.map(|(thread, share)| thread.try_send((notice, share)));
             if !matches!(sent, Some(Ok(()))) {
                 tracing::debug!("ROS 1 master: a call is not made: too many wait");
             }
         }
     }
 
-    fn start(&self) -> Option<Sender<Notice>> {
+    fn start(&self) -> Option<Sender<Waiting>> {
         let (send, calls) = bounded(WAITING);
         let waits = self.waits.clone();
         let thread = thread::Builder::new().name("ros1-notices".to_owned());
@@ -62,19 +73,19 @@ impl Notices {
 }
 
 /// Makes calls until there are no more, or the node ends.
-fn make_all(calls: &Receiver<Notice>, waits: &Waits) {
-    for Notice {
-        uri,
-        method,
-        params,
-    } in calls
-    {
+fn make_all(calls: &Receiver<Waiting>, waits: &Waits) {
+    for (notice, _share) in calls {
+        let Notice {
+            uri,
+            method,
+            params,
+        } = notice;
         if waits.is_over() {
             return;
         }
         let called = uri
             .parse::<RpcUri>()
-            .and_then(|uri| call(&uri, (waits, PATIENCE), method, params));
+            .and_then(|uri| call(&uri, (waits, PATIENCE), method, params.to_vec()));
         if let Err(error) = called {
             tracing::debug!("ROS 1 master: {method}: {error}");
         }

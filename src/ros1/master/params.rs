@@ -4,15 +4,21 @@ use std::collections::BTreeMap;
 
 use dxr::Value;
 
+use crate::ros1::rpc::size::size_of;
+
 type Struct = BTreeMap<String, Value>;
 
 /// The deepest name of a parameter, in parts.
 const DEEPEST: usize = 64;
+/// How many bytes all parameters may take together, about. Descriptions of robots have some hundred thousand.
+const MOST_BYTES: usize = 16 << 20;
 
 /// All parameters.
 #[derive(Debug, Default)]
 pub(super) struct Params {
     root: Struct,
+    /// How many bytes they take at most: what was replaced or removed may be counted still.
+    at_most: usize,
 }
 
 /// The full name: a relative name is in the namespace of the node that calls, a private one (`~`) below the node.
@@ -38,10 +44,16 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 impl Params {
     /// The value of a name; of a namespace: a struct.
     pub(super) fn get(&self, name: &str) -> Option<Value> {
-        let mut parts = parts(name);
-        let Some(first) = parts.next() else {
+        if parts(name).next().is_none() {
             return Some(Value::Struct(self.root.clone()));
-        };
+        }
+        self.find(name).cloned()
+    }
+
+    /// The value of a name, except of the root.
+    fn find(&self, name: &str) -> Option<&Value> {
+        let mut parts = parts(name);
+        let first = parts.next()?;
         let mut value = self.root.get(first)?;
         for part in parts {
             let Value::Struct(members) = value else {
@@ -49,7 +61,7 @@ impl Params {
             };
             value = members.get(part)?;
         }
-        Some(value.clone())
+        Some(value)
     }
 
     /// Sets a value. What is not a struct on the way is replaced. The error is why nothing was set.
@@ -58,6 +70,17 @@ impl Params {
         if path.len() > DEEPEST {
             return Err("the name has too many parts");
         }
+        let added = PART * path.len() + name.len() + size_of(&value);
+        if added + self.at_most > MOST_BYTES {
+            let replaced = self.find(name).map_or(0, size_of);
+            self.at_most = size_of_all(&self.root).saturating_sub(replaced);
+            if added + self.at_most > MOST_BYTES {
+                // Nothing is replaced.
+                self.at_most += replaced;
+                return Err("the parameters of this master would be too large");
+            }
+        }
+        self.at_most += added;
         let Some((last, namespaces)) = path.split_last() else {
             let Value::Struct(members) = value else {
                 return Err("the root is a struct");
@@ -106,7 +129,7 @@ impl Params {
             let prefix = namespace[..length].iter().map(|part| format!("/{part}"));
             prefix.collect::<String>()
         });
-        let found = candidates.find(|prefix| self.get(&format!("{prefix}/{first}")).is_some())?;
+        let found = candidates.find(|prefix| self.find(&format!("{prefix}/{first}")).is_some())?;
         Some(format!("{found}/{}", name.trim_start_matches('/')))
     }
 
@@ -126,6 +149,16 @@ impl Params {
         collect("", &self.root, &mut names);
         names
     }
+}
+
+/// What each part of a name takes beside its text.
+const PART: usize = 128;
+
+fn size_of_all(members: &Struct) -> usize {
+    let members = members.iter();
+    members
+        .map(|(key, value)| PART + key.len() + size_of(value))
+        .sum()
 }
 
 fn empty() -> Value {
@@ -178,5 +211,23 @@ mod tests {
         assert_eq!(params.names(), ["/robot/name", "/use_sim_time"]);
         assert!(params.set("/", int(1)).is_err());
         assert!(params.set(&"/a".repeat(65), int(1)).is_err());
+    }
+
+    #[test]
+    fn all_parameters_together_have_a_limit() {
+        let mut params = Params::default();
+        let large = || Value::String("x".repeat(MOST_BYTES / 2));
+        params.set("/a", large()).unwrap();
+        params.set("/a", large()).unwrap();
+        assert!(params.set("/b", large()).is_err());
+        assert_eq!(params.get("/b"), None);
+        params.set("/a", int(1)).unwrap();
+        params.set("/b", large()).unwrap();
+        assert!(params.remove("/b"));
+        // Many small ones, too.
+        let set = |n: usize| params.set(&format!("/n/{n}"), int(1)).is_ok();
+        let count = (0..MOST_BYTES / PART).map(set).take_while(|is_set| *is_set);
+        let count = count.count();
+        assert!(count > 10_000 && count < MOST_BYTES / PART, "{count}");
     }
 }

@@ -2,13 +2,16 @@
 //! has to call after each change ([`Notice`]).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dxr::Value;
 
 use crate::ros1::rpc::server::texts;
 
-/// The most registrations. A registration has a few hundred bytes.
+/// The most registrations, and the most topics whose types are known.
 const MOST: usize = 20_000;
+/// The longest name of a node, topic, type or service, and the longest address, in bytes.
+const LONGEST: usize = 1024;
 /// The type of a topic whose type is not known yet.
 const ANY_TYPE: &str = "*";
 
@@ -18,7 +21,8 @@ pub(super) struct Notice {
     /// The address of the node, as it was registered.
     pub(super) uri: String,
     pub(super) method: &'static str,
-    pub(super) params: Vec<Value>,
+    /// Shared by the notices of one change.
+    pub(super) params: Arc<[Value]>,
 }
 
 /// What a node registers for a name.
@@ -39,6 +43,8 @@ pub(super) struct Registry {
     /// The addresses of nodes by their names.
     nodes: BTreeMap<String, String>,
     roles: BTreeMap<Role, Registrations>,
+    /// How many registrations `roles` has.
+    in_roles: usize,
     /// Services: the node and the address of the service.
     services: BTreeMap<String, (String, String)>,
     types: BTreeMap<String, String>,
@@ -67,8 +73,7 @@ impl Registry {
     }
 
     fn count(&self) -> usize {
-        let roles = self.roles.values().flat_map(BTreeMap::values);
-        self.nodes.len() + self.services.len() + roles.map(Vec::len).sum::<usize>()
+        self.nodes.len() + self.services.len() + self.in_roles
     }
 
     /// Registers a node for a name. A node of the same name at another address is told to end. The error is why
@@ -79,11 +84,13 @@ impl Registry {
         name: &str,
         (node, uri): (&str, &str),
     ) -> Result<Vec<Notice>, &'static str> {
+        check_length(name)?;
         let mut notices = self.join(node, uri)?;
         let names = self.roles.entry(role).or_default();
         let nodes = names.entry(name.to_owned()).or_default();
         if !nodes.iter().any(|other| other == node) {
             nodes.push(node.to_owned());
+            self.in_roles += 1;
         }
         if role == Role::Publisher {
             notices.extend(self.publisher_updates(name));
@@ -111,6 +118,7 @@ impl Registry {
         let before = nodes.len();
         nodes.retain(|other| other != node);
         let is_removed = nodes.len() < before;
+        self.in_roles -= usize::from(is_removed);
         if nodes.is_empty() {
             names.remove(name);
         }
@@ -130,6 +138,8 @@ impl Registry {
         service_uri: &str,
         (node, uri): (&str, &str),
     ) -> Result<Vec<Notice>, &'static str> {
+        check_length(name)?;
+        check_length(service_uri)?;
         let notices = self.join(node, uri)?;
         let service = (node.to_owned(), service_uri.to_owned());
         self.services.insert(name.to_owned(), service);
@@ -156,13 +166,23 @@ impl Registry {
         } else {
             role == Role::Publisher || !is_known
         };
-        if is_better {
+        if !is_better || type_name.len() > LONGEST {
+            return;
+        }
+        if self.types.len() >= MOST && known.is_none() {
+            let roles = &self.roles;
+            let is_used = |topic: &String| roles.values().any(|names| names.contains_key(topic));
+            self.types.retain(|topic, _| is_used(topic));
+        }
+        if self.types.len() < MOST || self.types.contains_key(topic) {
             self.types.insert(topic.to_owned(), type_name.to_owned());
         }
     }
 
     /// Makes a node known.
     fn join(&mut self, node: &str, uri: &str) -> Result<Vec<Notice>, &'static str> {
+        check_length(node)?;
+        check_length(uri)?;
         if self.count() >= MOST {
             return Err("this master has too many registrations");
         }
@@ -175,10 +195,13 @@ impl Registry {
         let mut published = Vec::new();
         for (role, names) in &mut self.roles {
             for (name, nodes) in names.iter_mut() {
-                if nodes.iter().any(|other| other == node) && *role == Role::Publisher {
+                let count = nodes.len();
+                nodes.retain(|other| other != node);
+                let is_removed = nodes.len() < count;
+                self.in_roles -= usize::from(is_removed);
+                if is_removed && *role == Role::Publisher {
                     published.push(name.clone());
                 }
-                nodes.retain(|other| other != node);
             }
             names.retain(|_, nodes| !nodes.is_empty());
         }
@@ -190,7 +213,7 @@ impl Registry {
         notices.push(Notice {
             uri: before,
             method: "shutdown",
-            params: vec![text("/master"), Value::String(reason)],
+            params: [text("/master"), Value::String(reason)].into(),
         });
         Ok(notices)
     }
@@ -207,21 +230,22 @@ impl Registry {
 
     /// All subscribers of a topic are told its publishers.
     fn publisher_updates(&self, topic: &str) -> Vec<Notice> {
-        let publishers = texts(self.uris(Role::Publisher, topic));
         let subscribers = self.uris(Role::Subscriber, topic).into_iter();
+        let publishers = texts(self.uris(Role::Publisher, topic));
+        let params: Arc<[Value]> = [text("/master"), text(topic), publishers].into();
         let notice = |uri: &str| Notice {
             uri: uri.to_owned(),
             method: "publisherUpdate",
-            params: vec![text("/master"), text(topic), publishers.clone()],
+            params: Arc::clone(&params),
         };
         subscribers.map(notice).collect()
     }
 
     /// Those that are to be told of a changed parameter: subscribers of it, of namespaces around it, and of what is in
     /// it. `value` gives the value of the name of a subscription.
-    pub(super) fn param_updates(
-        &self,
-        changed: &str,
+    pub(super) fn param_updates<'a>(
+        &'a self,
+        changed: &'a str,
         value: impl Fn(&str) -> Value,
     ) -> Vec<Notice> {
         let below = |name: &str, of: &str| {
@@ -229,6 +253,7 @@ impl Registry {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let mut notices = Vec::new();
+        let mut params_of: BTreeMap<&str, Arc<[Value]>> = BTreeMap::new();
         for (subscribed, nodes) in self.names(Role::ParamSubscriber) {
             let told = if below(changed, subscribed) {
                 changed
@@ -237,11 +262,14 @@ impl Registry {
             } else {
                 continue;
             };
+            let params = params_of.entry(told).or_insert_with(|| {
+                [text("/master"), text(&format!("{told}/")), value(told)].into()
+            });
             let uris = nodes.iter().filter_map(|node| self.uri(node));
             notices.extend(uris.map(|uri| Notice {
                 uri: uri.to_owned(),
                 method: "paramUpdate",
-                params: vec![text("/master"), text(&format!("{told}/")), value(told)],
+                params: Arc::clone(params),
             }));
         }
         notices
@@ -289,6 +317,13 @@ fn text(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
+fn check_length(name: &str) -> Result<(), &'static str> {
+    if name.len() > LONGEST {
+        return Err("a name or an address is too long");
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,11 +335,12 @@ mod tests {
         Notice {
             uri: uri.to_owned(),
             method: "publisherUpdate",
-            params: vec![
+            params: [
                 text("/master"),
                 text(topic),
                 texts(publishers.iter().copied()),
-            ],
+            ]
+            .into(),
         }
     }
 
@@ -377,5 +413,37 @@ mod tests {
                 ("/a/b/c", &value("/a/b/c/", "/a/b/c")[..])
             ]
         );
+    }
+
+    #[test]
+    fn names_registrations_and_known_types_have_limits() {
+        let mut registry = Registry::default();
+        let long = "/".repeat(LONGEST + 1);
+        for (topic, node) in [(&long[..], PLAYER), ("/a", (&long, "http://h:1/"))] {
+            assert!(registry.register(Role::Publisher, topic, node).is_err());
+        }
+        assert!(registry.register_service("/s", &long, PLAYER).is_err());
+        registry.register(Role::Publisher, "/a", PLAYER).unwrap();
+        registry.learn_type("/a", &long, Role::Publisher);
+        registry.learn_type("/a", "p/T", Role::Publisher);
+        // A node that registers one topic after the other leaves nothing behind.
+        for n in 0..=MOST {
+            registry.learn_type(&format!("/gone/{n}"), "p/T", Role::Publisher);
+        }
+        assert!(registry.types.len() <= MOST);
+        assert_eq!(registry.types["/a"], "p/T");
+        let register = |n: usize| {
+            let topic = format!("/topic/{n}");
+            registry.register(Role::Publisher, &topic, PLAYER).is_ok()
+        };
+        let count = (0..=MOST)
+            .map(register)
+            .take_while(|is_registered| *is_registered);
+        assert_eq!(count.count(), MOST - 2);
+        // What ends makes room.
+        registry.unregister(Role::Publisher, "/topic/7", PLAYER);
+        registry.register(Role::Publisher, "/a", PLAYER).unwrap();
+        registry.register(Role::Publisher, "/b", PLAYER).unwrap();
+        assert!(registry.register(Role::Publisher, "/c", PLAYER).is_err());
     }
 }

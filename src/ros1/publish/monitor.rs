@@ -1,6 +1,7 @@
 //! [`Ros1Monitor`]: counts and subscribers of the published topics, for other threads while the player's thread
 //! publishes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -55,11 +56,15 @@ impl Ros1Monitor {
         connected.flat_map(|topic| topic.ids.clone()).collect()
     }
 
-    /// The nodes that are registered as subscribers of `/clock`, as of about a second ago; `None` if it is not
-    /// published.
+    /// The nodes that subscribe to `/clock`, sorted: those that are connected, and those that are registered, as of
+    /// about a second ago. `None` if it is not published.
     pub fn clock_subscribers(&self) -> Option<Vec<String>> {
-        self.keeper.publications.get(CLOCK)?;
-        Some(self.keeper.subscribers(CLOCK))
+        let clock = self.keeper.publications.get(CLOCK)?;
+        // A master that was started again does not know those that are connected.
+        let mut nodes: BTreeSet<String> = self.keeper.subscribers(CLOCK).into_iter().collect();
+        let connected = clock.connections();
+        nodes.extend(connected.iter().map(|it| it.node().to_owned()));
+        Some(nodes.into_iter().collect())
     }
 
     /// Whether all nodes that are registered as subscribers are connected.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration as StdDuration;
 
 use bytes::Bytes;
 
@@ -11,7 +12,9 @@ use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
 use crate::ros1::data::publication::Publication;
 use crate::ros1::event::{Events, Ros1Event};
-use crate::time::{Duration, Ros, Segment, Time};
+use crate::ros1::options::SlowSubscriber;
+use crate::ros1::system::steady;
+use crate::time::{Duration, Motion, Ros, Segment, Time};
 use crate::transcode::ToRos1;
 
 /// Where the messages of a recorded topic go.
@@ -26,6 +29,10 @@ pub(in crate::ros1) struct Route {
 pub struct Ros1Output {
     /// By the index of the recorded topic.
     pub(in crate::ros1) routes: Vec<Option<Route>>,
+    /// All topics, without the clock.
+    pub(in crate::ros1) topics: Arc<[Arc<Publication>]>,
+    /// The generation of the segment, once there is one.
+    pub(in crate::ros1) generation: Option<u64>,
     pub(in crate::ros1) clock: Option<Arc<Publication>>,
     /// The last time, as it was sent: it is repeated while a message waits.
     pub(in crate::ros1) last_time: Bytes,
@@ -36,8 +43,22 @@ pub struct Ros1Output {
     pub(in crate::ros1) has_complained: bool,
 }
 
+/// How long a jump waits until what was sent before it has been written, if the player waits for slow subscribers.
+const BEFORE_JUMP: StdDuration = StdDuration::from_secs(1);
+/// The same if their oldest messages are dropped.
+const BEFORE_JUMP_IF_DROPPED: StdDuration = StdDuration::from_millis(100);
+
 impl Output for Ros1Output {
-    fn segment(&mut self, _: &Segment) {}
+    fn segment(&mut self, segment: &Segment) {
+        let generation = segment.generation();
+        let before = self.generation.replace(generation);
+        if before.is_some_and(|before| before != generation) {
+            self.jump(match segment.motion() {
+                Motion::Held(at) => at,
+                Motion::Rolling { from, .. } => from,
+            });
+        }
+    }
 
     fn clock(&mut self, time: Time<Ros>) {
         let Some(clock) = &self.clock else {
@@ -97,12 +118,7 @@ impl Output for Ros1Output {
                 Some(Bytes::from(payload))
             }
         };
-        let (clock, last) = (&self.clock, &self.last_time);
-        let mut repeat_time = || {
-            if let Some(clock) = clock.as_ref().filter(|_| !last.is_empty()) {
-                clock.send_volatile(last);
-            }
-        };
+        let mut repeat_time = || self.repeat_time();
         let source = (message.publisher, message.key);
         let payload = transcoded.as_ref().unwrap_or(&message.payload);
         publication.send(source, payload, &mut repeat_time);
@@ -116,6 +132,28 @@ impl Output for Ros1Output {
     }
 
     fn finish(&mut self) {}
+}
+
+impl Ros1Output {
+    /// Sends the last time again, because a message waits.
+    fn repeat_time(&self) {
+        let last = &self.last_time;
+        if let Some(clock) = self.clock.as_ref().filter(|_| !last.is_empty()) {
+            clock.send_volatile(last);
+        }
+    }
+
+    /// Messages from before the jump must not arrive after the clock of the jump, which has connections of its own.
+    fn jump(&self, to: Time<Ros>) {
+        let patience = match self.advertiser.rules.slow_subscriber {
+            SlowSubscriber::Wait => BEFORE_JUMP,
+            SlowSubscriber::DropOldest => BEFORE_JUMP_IF_DROPPED,
+        };
+        let until = steady() + patience;
+        for topic in self.topics.iter() {
+            topic.jump(to, until, &mut || self.repeat_time());
+        }
+    }
 }
 
 impl fmt::Debug for Ros1Output {

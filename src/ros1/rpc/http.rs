@@ -2,15 +2,18 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::RpcError;
-use crate::ros1::system::{Waited, Waits};
+use crate::ros1::system::{Budget, Share, Waited, Waits};
 
 /// The longest head, in bytes.
 const MAX_HEAD: usize = 16 << 10;
 /// The longest body, in bytes: a system state of thousands of topics.
 pub(crate) const MAX_BODY: usize = 4 << 20;
+/// Bodies up to this size take no part of a budget: they are never refused for want of it.
+pub(crate) const SMALL: usize = 64 << 10;
 const MAX_HEADERS: usize = 64;
 /// How long a peer may take nothing of what is written to it.
 const WRITE_PATIENCE: Duration = Duration::from_secs(5);
@@ -21,6 +24,8 @@ pub(crate) struct HttpRequest {
     pub(crate) body: String,
     /// Whether the peer may send another request over this connection.
     pub(crate) keeps_alive: bool,
+    /// Its part of what all connections may take together.
+    _share: Option<Share>,
 }
 
 /// What of a head matters.
@@ -38,6 +43,8 @@ struct Head {
 pub(crate) struct HttpStream<'a> {
     stream: &'a TcpStream,
     waits: &'a Waits,
+    /// What the requests of all connections may take together.
+    bytes: Option<&'a Arc<Budget>>,
     /// What was received and not yet read.
     received: Vec<u8>,
 }
@@ -49,7 +56,20 @@ impl<'a> HttpStream<'a> {
         Ok(Self {
             stream,
             waits,
+            bytes: None,
             received: Vec::new(),
+        })
+    }
+
+    /// The same, where requests of all connections have a limit together.
+    pub(crate) fn within(
+        stream: &'a TcpStream,
+        waits: &'a Waits,
+        bytes: &'a Arc<Budget>,
+    ) -> Result<Self, RpcError> {
+        Ok(Self {
+            bytes: Some(bytes),
+            ..Self::new(stream, waits)?
         })
     }
 
@@ -57,10 +77,17 @@ impl<'a> HttpStream<'a> {
     pub(crate) fn request(&mut self, until: Instant) -> Result<HttpRequest, RpcError> {
         let head = self.head(until, request_head)?;
         let length = head.body.unwrap_or(0);
+        let share = match self.bytes {
+            Some(bytes) if length > SMALL => {
+                Some(bytes.take(length).ok_or(RpcError::TooLarge(SMALL))?)
+            }
+            _ => None,
+        };
         let body = self.body(&head, Some(length), until)?;
         Ok(HttpRequest {
             body,
             keeps_alive: head.keeps_alive,
+            _share: share,
         })
     }
 

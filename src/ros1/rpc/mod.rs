@@ -4,5 +4,6 @@ pub(super) mod client;
 pub(super) mod error;
 mod http;
 pub(super) mod server;
+pub(super) mod size;
 pub(super) mod uri;
 mod xml;

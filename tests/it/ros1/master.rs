@@ -114,8 +114,8 @@ fn a_second_player_joins_the_master_of_the_first_and_leaves_it_as_it_was() {
             &[text("/x"), text("/use_sim_time")],
         )
     };
-    assert_eq!(param().unwrap(), (1, Val::Bool(true)));
     let output = second.advertise(&[strings(0, "/chatter")]);
+    assert_eq!(param().unwrap(), (1, Val::Bool(true)));
     Subscriber::of_topic(&first.master, "/listener", "/chatter");
     drop((output, second));
     assert_eq!(param().unwrap().0, -1);
@@ -194,4 +194,59 @@ fn a_master_elsewhere_that_does_not_answer_is_not_replaced() {
         "{error}"
     );
     closing.join().unwrap();
+}
+
+#[test]
+fn what_nodes_keep_at_the_master_has_limits() {
+    let player = Joined::player();
+    let slave = "http://127.0.0.1:1/";
+    let long = format!("/{}", "x".repeat(2000));
+    for (node, topic, kind) in [("/n", &long[..], "*"), (&long, "/t", "*")] {
+        let params = [text(node), text(topic), text(kind), text(slave)];
+        let (code, _) = try_call(&player.master, "registerPublisher", &params).unwrap();
+        assert_ne!(code, 1);
+    }
+    let large = text(&"x".repeat(3 << 20));
+    let set = |n: i32| {
+        let params = [text("/n"), text(&format!("/p{n}")), large.clone()];
+        try_call(&player.master, "setParam", &params).unwrap().0 == 1
+    };
+    let count = (0..20).filter(|n| set(*n)).count();
+    assert!((1..10).contains(&count), "{count}");
+    // Each answer is as large as a parameter.
+    let get = |n: i32| {
+        let params = Val::List(vec![text("/n"), text(&format!("/p{}", n % 5))]);
+        let members = [("methodName", text("getParam")), ("params", params)];
+        Val::Struct(members.map(|(key, value)| (key.to_owned(), value)).into())
+    };
+    let calls = Val::List((0..100).map(get).collect());
+    let answers = ask(&player.master, "system.multicall", &[calls]).unwrap();
+    let codes = answers
+        .list()
+        .iter()
+        .map(|answer| &answer.list()[0].list()[0]);
+    let good = codes.filter(|code| **code == Val::Int(1)).count();
+    assert!((5..20).contains(&good), "{good}");
+}
+
+#[test]
+fn connections_that_are_too_many_are_told_once() {
+    let player = Joined::player();
+    let authority = player.master.strip_prefix("http://").unwrap();
+    let authority = authority.trim_end_matches('/');
+    let open = || std::net::TcpStream::connect(authority).unwrap();
+    let all: Vec<_> = (0..300).map(|_| open()).collect();
+    let told = || {
+        player.event("refusal", |event| match event {
+            Ros1Event::TooManyConnections { what, most } => Some((*what, *most)),
+            _ => None,
+        })
+    };
+    assert_eq!(told(), ("calls of the master", 256));
+    drop(all);
+    until("a place", || {
+        try_call(&player.master, "getPid", &[text("/x")]).is_some()
+    });
+    let again = |event| matches!(event, Ros1Event::TooManyConnections { .. });
+    assert!(!player.events.try_iter().any(again));
 }

@@ -1,6 +1,7 @@
 //! The wire of ROS 1: with nodes written by hand, over real connections on the loopback interface.
 
 mod data;
+mod leave;
 mod master;
 mod peer;
 #[cfg(feature = "cli")]
@@ -8,6 +9,7 @@ mod program;
 mod publish;
 #[cfg(feature = "cli")]
 mod reconfigure;
+mod relay;
 #[cfg(feature = "cli")]
 mod several;
 mod slow;

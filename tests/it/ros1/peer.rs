@@ -155,7 +155,7 @@ pub(super) fn post(uri: &str, body: &str) -> Option<String> {
 }
 
 /// The first line and the body of a message.
-fn read_http(stream: &mut impl BufRead) -> Option<(String, String)> {
+pub(super) fn read_http(stream: &mut impl BufRead) -> Option<(String, String)> {
     let (mut first, mut length) = (String::new(), 0);
     stream.read_line(&mut first).ok()?;
     loop {

@@ -4,11 +4,14 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use super::free_master;
+use crossbeam_channel::bounded;
+
 use super::peer::{Client, Subscriber, Val, call, publishes, text, try_call};
+use super::relay::{Fate, Relay};
+use super::{Joined, free_master};
 use crate::support::cdr::Cdr;
 use crate::support::mcaps::Files;
-use crate::support::patience::until;
+use crate::support::patience::{PATIENCE, until};
 use crate::support::ros1::{ChannelSpec, ros1_file, string};
 
 /// The player on the wire of ROS 1.
@@ -30,24 +33,29 @@ pub(super) fn play_on(master: &str, bag: &Path, args: &[&str]) -> Command {
         play.env_remove(variable);
     }
     play.stdin(Stdio::null());
-    play.stdout(Stdio::piped()).stderr(Stdio::piped());
     play
 }
 
 /// A player that runs; killed when it is dropped.
+#[derive(Debug)]
 pub(super) struct WireRun {
+    /// `None` when it has ended.
     child: Option<Child>,
     log: tempfile::NamedTempFile,
+    results: tempfile::NamedTempFile,
 }
 
 impl WireRun {
     /// Starts a player.
     pub(super) fn start(mut play: Command) -> Self {
-        let log = tempfile::NamedTempFile::new().unwrap();
+        // Files, because nobody reads a pipe before the end.
+        let [log, results] = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
         play.stderr(File::create(log.path()).unwrap());
+        play.stdout(File::create(results.path()).unwrap());
         Self {
             child: Some(play.spawn().unwrap()),
             log,
+            results,
         }
     }
 
@@ -57,19 +65,39 @@ impl WireRun {
         until(words, || self.logged().contains(words));
     }
 
-    /// Waits for its end; the output has the log.
+    /// The number of its process.
+    pub(super) fn process(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
+    /// Waits for its end; the output has the log. If it does not end in time, this fails, and it is killed.
+    #[track_caller]
     pub(super) fn end(mut self) -> Output {
-        let child = self.child.take().unwrap();
-        let output = child.wait_with_output().unwrap();
+        let mut status = None;
+        until("the end of the player", || {
+            let child = self.child.as_mut().unwrap();
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        self.child = None;
         Output {
+            status: status.unwrap(),
+            stdout: std::fs::read(self.results.path()).unwrap(),
             stderr: self.logged().into_bytes(),
-            ..output
         }
     }
 
     fn logged(&self) -> String {
         std::fs::read_to_string(self.log.path()).unwrap()
     }
+}
+
+/// Sends a process a signal, as a terminal or a supervisor does.
+fn send_signal(process: u32, signal: &str) {
+    let sent = Command::new("kill")
+        .args([signal, &process.to_string()])
+        .status();
+    assert!(sent.unwrap().success());
 }
 
 impl Drop for WireRun {
@@ -82,6 +110,7 @@ impl Drop for WireRun {
     }
 }
 
+/// The log of a player.
 pub(super) fn text_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -156,13 +185,13 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
             "ROS_MASTER_URI says where the network of --wire ros1 is",
         ),
     ] {
-        let output = play(&master, &files.paths[0], args).output().unwrap();
+        let output = WireRun::start(play(&master, &files.paths[0], args)).end();
         assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
         assert!(text_of(&output).contains(says), "{}", text_of(&output));
     }
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
     let flags = ["--transcode", "off"];
-    let output = play(&master, Path::new(demo), &flags).output().unwrap();
+    let output = WireRun::start(play(&master, Path::new(demo), &flags)).end();
     assert!(!output.status.success());
     let text = text_of(&output);
     assert!(
@@ -182,11 +211,12 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
         ),
     ] {
         let mut play = play(&master, &files.paths[0], &[]);
-        let output = play.env(variable, value).output().unwrap();
+        play.env(variable, value);
+        let output = WireRun::start(play).end();
         assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
         assert!(text_of(&output).contains(says), "{}", text_of(&output));
     }
-    let output = play("localhost", &files.paths[0], &[]).output().unwrap();
+    let output = WireRun::start(play("localhost", &files.paths[0], &[])).end();
     assert_eq!(output.status.code(), Some(2));
     assert!(text_of(&output).contains("ROS_MASTER_URI: `localhost` is not of the form"));
 }
@@ -318,4 +348,40 @@ fn nodes_drive_the_player_by_its_services() {
     assert!(output.status.success(), "{}", text_of(&output));
     assert!(text_of(&output).contains("hint: rosservice call /rosbag2_player/resume"));
     assert!(try_call(&master, "getPid", &[text("/x")]).is_none());
+}
+
+#[test]
+fn a_signal_while_the_player_joins_leaves_no_parameter_behind() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let (master, files) = (Joined::player(), files());
+        let (told, of_player) = bounded::<u32>(1);
+        let relay = Relay::before(&master.master, move |(method, body)| {
+            if method == "setParam"
+                && body.contains(">/use_sim_time<")
+                && let Ok(process) = of_player.recv_timeout(PATIENCE)
+            {
+                send_signal(process, signal);
+            }
+            Fate::Pass
+        });
+        let flags = ["--clock", "--use-sim-time", "--start-paused"];
+        let run = WireRun::start(play(&relay.uri, &files.paths[0], &flags));
+        told.send(run.process()).unwrap();
+        let output = run.end();
+        assert_eq!(output.status.code(), Some(code), "{}", text_of(&output));
+        let sim_time = [text("/x"), text("/use_sim_time")];
+        until("the last call", || relay.is_idle());
+        let (found, _) = try_call(&master.master, "getParam", &sim_time).unwrap();
+        assert_eq!(found, -1, "{}", text_of(&output));
+    }
+}
+
+#[test]
+fn a_name_of_this_machine_that_nobody_knows_is_named() {
+    let (master, files) = (free_master(), files());
+    let mut play = play(&master, &files.paths[0], &["--start-paused"]);
+    play.env("ROS_HOSTNAME", "no-such-host.invalid");
+    let run = WireRun::start(play);
+    run.wait_for_text("the name no-such-host.invalid has no address here");
+    run.wait_for_text("hint: ROS_HOSTNAME, or else ROS_IP, says how nodes reach it");
 }

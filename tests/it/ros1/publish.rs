@@ -1,9 +1,9 @@
 //! Messages and the clock as subscribers get them.
 
 use bagplay::bag::{Direction, Selection, StartAt};
-use bagplay::output::Output;
+use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros1::{Ros1Event, Ros1Played, Ros1SkipReason};
-use bagplay::time::{Duration, Time};
+use bagplay::time::{AtEnd, Duration, Segment, Speed, Time, TimeRange};
 
 use super::peer::{Subscriber, Val, call, text, texts, try_call};
 use super::{Joined, STRING, latched, message, send, strings};
@@ -228,4 +228,56 @@ fn the_node_tells_about_itself() {
     let connections = Val::List(vec![Val::List(connection.to_vec())]);
     assert_eq!(ask("getBusInfo"), connections);
     assert_eq!(try_call(node.str(), "nothing", &[]).unwrap().0, -1);
+}
+
+/// A segment over the first hour.
+fn hour() -> Segment {
+    let range = TimeRange::between(Time::from_secs(0), Time::from_secs(3600));
+    Segment::new(range, Speed::from_f64(1.0).unwrap(), AtEnd::Hold)
+}
+
+#[test]
+fn a_late_subscriber_gets_nothing_that_comes_after_the_position() {
+    let player = Joined::player();
+    let topics = [latched(0, "/map"), latched(1, "/tf_static")];
+    let mut output = player.advertise(&topics);
+    output.segment(&hour());
+    for (publisher, at, payload) in [(1, 1_000, "a1"), (2, 5_000, "b5"), (1, 6_000, "a6")] {
+        send(&mut output, &message(0, publisher, at, payload));
+        send(&mut output, &message(1, 0, at, payload));
+    }
+    output.segment(&hour().seek(Time::from_secs(2)));
+    // As the player sends them again.
+    for topic in 0..2 {
+        let again = message(topic, 1 - topic, 1_000, "a1");
+        assert_eq!(output.message(&again, Occasion::Refill), Delivery::Sent);
+    }
+    let mut late = ["/map", "/tf_static"].map(|topic| {
+        let subscriber = Subscriber::of_topic(&player.master, "/late", topic);
+        player.joined("/late");
+        subscriber
+    });
+    for (topic, subscriber) in (0..).zip(&mut late) {
+        send(&mut output, &message(topic, 1, 2_500, "a2"));
+        assert_eq!(subscriber.message().unwrap(), b"a1");
+        assert_eq!(subscriber.message().unwrap(), b"a2");
+    }
+    // What does not jump forgets nothing.
+    output.segment(&hour().seek(Time::from_secs(2)));
+    let mut later = Subscriber::of_topic(&player.master, "/later", "/map");
+    assert_eq!(later.message().unwrap(), b"a2");
+}
+
+#[test]
+fn a_node_that_follows_the_clock_counts_also_if_the_master_does_not_know_it() {
+    let player = Joined::player();
+    let (_output, monitor, _) = player.node.advertise(&[], true).unwrap();
+    assert_eq!(monitor.clock_subscribers(), Some(vec![]));
+    let node = call(&player.master, "lookupNode", &[text("/x"), text("/player")]);
+    let follower = Subscriber::connect(node.str(), "/follower", "/clock", "*");
+    player.joined("/follower");
+    let followers = || monitor.clock_subscribers().unwrap();
+    assert_eq!(followers(), ["/follower"]);
+    drop(follower);
+    until("the end of the follower", || followers().is_empty());
 }

@@ -323,7 +323,7 @@ fn wires_that_cannot_be_together_are_refused() {
         ),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
-        let output = play_on(&master, &files.paths[0], &args).output().unwrap();
+        let output = WireRun::start(play_on(&master, &files.paths[0], &args)).end();
         let text = text_of(&output);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
         assert!(text.contains(says), "{args:?}: {text}");

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bagplay::output::Output;
 use bagplay::ros1::{Ros1Event, Ros1Options, SlowSubscriber};
-use bagplay::time::Time;
+use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 
 use bytes::Bytes;
 
 use super::peer::Subscriber;
 use super::{Joined, free_master, message, send, strings};
-use crate::support::patience::until;
+use crate::support::patience::{instant, until};
 
 const SIZE: usize = 1 << 20;
 /// More than queue and buffers of the system take together.
@@ -250,4 +250,95 @@ fn a_subscriber_that_goes_is_not_waited_for() {
         "{farewell}"
     );
     assert_eq!(monitor.topics()[0].subscribers, [""; 0]);
+}
+
+/// A segment, and the same after a jump.
+fn jump() -> [Segment; 2] {
+    let range = TimeRange::between(Time::from_secs(0), Time::from_secs(3600));
+    let segment = Segment::new(range, Speed::from_f64(1.0).unwrap(), AtEnd::Hold);
+    [segment, segment.seek(Time::from_secs(2))]
+}
+
+#[test]
+fn a_jump_waits_for_what_was_sent_before_it() {
+    const WAITING: u8 = 15;
+    let player = Joined::player();
+    let mut output = player.advertise(&[strings(0, "/images")]);
+    let mut subscriber = Subscriber::of_topic(&player.master, "/slow", "/images");
+    player.joined("/slow");
+    let [before, after] = jump();
+    output.segment(&before);
+    for n in 0..WAITING {
+        send(&mut output, &message(0, 0, 0, payload(n)));
+    }
+    assert_eq!(player.node.late_nodes(), ["/slow"]);
+    let reading = thread::spawn(move || {
+        for n in 0..WAITING {
+            assert_eq!(subscriber.message().unwrap()[0], n);
+        }
+    });
+    output.segment(&after);
+    assert_eq!(player.node.late_nodes(), [""; 0]);
+    reading.join().unwrap();
+}
+
+#[test]
+fn a_jump_is_held_up_only_for_a_moment_and_nothing_is_lost() {
+    const WAITING: u8 = 15;
+    let player = Joined::player();
+    let mut output = player.advertise(&[strings(0, "/images")]);
+    let mut stuck = Subscriber::of_topic(&player.master, "/stuck", "/images");
+    player.joined("/stuck");
+    let [before, after] = jump();
+    output.segment(&before);
+    for n in 0..WAITING {
+        send(&mut output, &message(0, 0, 0, payload(n)));
+    }
+    let begin = instant();
+    output.segment(&after);
+    let first = begin.elapsed();
+    // Of a node that was too slow, further jumps expect nothing.
+    let begin = instant();
+    for _ in 0..20 {
+        output.segment(&before);
+        output.segment(&after);
+    }
+    let further = begin.elapsed();
+    assert!(
+        further < Duration::from_secs(10),
+        "{first:?}, then {further:?}"
+    );
+    for n in 0..WAITING {
+        assert_eq!(stuck.message().unwrap()[0], n);
+    }
+}
+
+#[test]
+fn what_waits_before_a_jump_is_dropped_if_that_is_the_rule() {
+    const WAITING: u8 = 30;
+    let drop_oldest = |options: &mut Ros1Options| {
+        options.slow_subscriber = SlowSubscriber::DropOldest;
+    };
+    let player = Joined::with(&free_master(), drop_oldest);
+    let (mut output, monitor, _) = player
+        .node
+        .advertise(&[strings(0, "/images")], false)
+        .unwrap();
+    let mut stuck = Subscriber::of_topic(&player.master, "/stuck", "/images");
+    player.joined("/stuck");
+    let [before, after] = jump();
+    output.segment(&before);
+    for n in 0..WAITING {
+        send(&mut output, &message(0, 0, 0, payload(n)));
+    }
+    let dropped = monitor.topics()[0].lost;
+    output.segment(&after);
+    let lost = monitor.topics()[0].lost;
+    assert!(lost > dropped, "{lost} {dropped}");
+    send(&mut output, &message(0, 0, 0, "after"));
+    let mut got = 0;
+    while stuck.message().unwrap() != b"after" {
+        got += 1;
+    }
+    assert_eq!(got + lost, u64::from(WAITING));
 }

@@ -72,7 +72,6 @@ pub(super) fn join(
         let zenoh = ZenohWire::new(wire, session.map_err(failure)?);
         wires.push(OneWire::Zenoh(Box::new(zenoh)));
     }
-    // Last, because it sets a parameter of the master: a signal before the end of joining ends the process at once.
     if let Some(place) = named.iter().position(|wire| *wire == Wire::Ros1) {
         let ros2 = match adapt(WireOptions::default()).ros1 {
             Ros1Messages::Transcoded => Ros2Messages::Transcoded,
@@ -281,7 +280,7 @@ impl OneWire {
         drop(sink);
         match self {
             Self::Zenoh(zenoh) => zenoh.leave(),
-            Self::Ros1(ros1) => drop(ros1),
+            Self::Ros1(ros1) => ros1.leave(),
         }
     }
 }

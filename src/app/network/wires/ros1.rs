@@ -171,6 +171,20 @@ impl Ros1Wire {
         }
     }
 
+    /// Leaves the network. A warning says what stays at a master that does not answer: nobody reads events any more.
+    pub(super) fn leave(self) {
+        let left = self.node.leave();
+        if !left.is_empty() {
+            let hints = [
+                (left.sim_time, "rosparam delete /use_sim_time"),
+                (!left.registered.is_empty(), "rosnode cleanup"),
+            ];
+            let hints = hints.into_iter().filter(|(is_needed, _)| *is_needed);
+            let hints: Vec<&str> = hints.map(|(_, hint)| hint).collect();
+            tracing::warn!("{left}; hint: {}", hints.join(", "));
+        }
+    }
+
     /// The nodes for which messages wait, sorted.
     pub(super) fn late_nodes(&self) -> Vec<String> {
         self.node.late_nodes()
@@ -274,6 +288,9 @@ fn as_wire_event(event: Ros1Event) -> WireEvent {
         Ros1Event::SimTimeOff => {
             WireEvent::Warning(format!("{event}; hint: --use-sim-time sets it for the run"))
         }
+        Ros1Event::UnknownHost { .. } => WireEvent::Warning(format!(
+            "{event}; hint: ROS_HOSTNAME, or else ROS_IP, says how nodes reach it"
+        )),
         event => WireEvent::Warning(event.to_string()),
     }
 }
