@@ -142,8 +142,8 @@ impl Ros1Node {
         })
     }
 
-    /// Publishes these topics, and the clock if `serves_clock`. Sets `/use_sim_time` if that is asked for. Returns the output, a view of its counts, and the
-    /// topics that cannot be published.
+    /// Publishes these topics, and the clock if `serves_clock`. Sets `/use_sim_time` if the options say so. Returns the
+    /// output, a view of its counts, and the topics that cannot be published.
     pub fn advertise(
         &self,
         played: &[Ros1Played],

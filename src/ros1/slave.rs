@@ -120,9 +120,21 @@ impl Slave {
 
     fn shutdown(&self, params: &[Value]) -> Answer {
         let reason = text(params, 1).unwrap_or("no reason is given");
+        if let Some(other) = replaced(reason).filter(|node| *node != self.node_name) {
+            // It had this address, has ended without a word, and is back at another one.
+            let other = Foreign::text(other).at_most(200);
+            tracing::debug!("a request to end is for {other}, which is not here any more");
+            return Answer::done();
+        }
         let reason = Foreign::text(reason).at_most(200).to_string();
         self.is_replaced.store(true, Ordering::Relaxed);
         self.events.send(Ros1Event::Shutdown { reason });
         Answer::done()
     }
+}
+
+/// The node that another one of its name replaces, if a master gives that as the reason to end.
+fn replaced(reason: &str) -> Option<&str> {
+    let (node, _) = reason.strip_prefix('[')?.split_once("] Reason: ")?;
+    Some(node)
 }

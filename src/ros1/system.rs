@@ -230,7 +230,7 @@ mod tests {
         let (_ender, waits) = waits().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (has_begun, told) = std::sync::mpsc::channel();
+        let (has_begun, told) = crossbeam_channel::bounded(2);
         let is_refused = has_begun.clone();
         let take = move |mut stream: TcpStream, _| {
             has_begun.send(true).unwrap();

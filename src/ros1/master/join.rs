@@ -70,8 +70,8 @@ pub(crate) fn bind_address(host: &str) -> IpAddr {
     }
 }
 
-/// Tells if the name under which nodes are to reach this one is unknown here. On a thread of its own: a look-up may take
-/// seconds.
+/// Tells if the name under which nodes are to reach this one is unknown here. On a thread of its own, because a
+/// look-up may take seconds.
 pub(crate) fn check_host(host: &str, events: &Events) -> io::Result<()> {
     let (host, events) = (host.to_owned(), events.clone());
     let look_up = move || {

@@ -1,8 +1,8 @@
 //! [`SimTime`]: the parameter that tells nodes to follow `/clock`, true as long as a player is there that wants it.
 //!
-//! Several players may want it. Each has an entry among the parameters of the master, and the first one keeps there what
-//! the parameter was before. The last one that leaves restores that. A player that was killed leaves its entry; its
-//! address does not answer any more, so others do not count it.
+//! Several players may want it. Each has an entry among the parameters of the master, and the first one keeps there
+//! what the parameter was before. The last one that leaves restores that. A player that was killed leaves its entry;
+//! its address does not answer any more, so others do not count it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -77,9 +77,13 @@ impl Shared {
     fn has_other(&self, client: &MasterClient, here: &RpcUri) -> bool {
         let others = self.players.iter().filter(|(_, uri)| uri != here);
         others.take(MOST_PLAYERS).any(|(name, uri)| {
-            let limits = (&client.waits, PATIENCE.min(client.patience()));
-            let asked = vec![Value::String(client.node.clone())];
-            match call(uri, limits, "getName", asked) {
+            if client.patience() < PATIENCE {
+                // Too many are asked that do not answer: to restore it matters more.
+                return false;
+            }
+            let limits = (&client.waits, PATIENCE);
+            let caller = vec![Value::String(client.node.clone())];
+            match call(uri, limits, "getName", caller) {
                 Ok(Value::String(answer)) => answer == *name,
                 // It has connected: the player is there, and busy or stopped.
                 Err(RpcError::TimedOut) => true,

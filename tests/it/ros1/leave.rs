@@ -172,3 +172,20 @@ fn a_player_that_was_killed_is_not_waited_for() {
     let params = call(master, "getParamNames", &[text("/x")]);
     assert_eq!(params, texts(&[SIM_TIME]));
 }
+
+#[test]
+fn a_master_that_was_started_again_with_another_value_gets_that_value_back() {
+    let master = other_master();
+    let master = master.master.as_str();
+    let player = with_sim_time(master, "/player");
+    drop(player.advertise(&[strings(0, "/a")]));
+    // As the next `roslaunch` does, whose master knows nothing of the player.
+    set(master, SIM_TIME, Val::Bool(false));
+    let shared = [text("/x"), text("/bagplay_use_sim_time")];
+    call(master, "deleteParam", &shared);
+    until("time of simulation", || {
+        sim_time(master) == Some(Val::Bool(true))
+    });
+    drop(player);
+    assert_eq!(sim_time(master), Some(Val::Bool(false)));
+}

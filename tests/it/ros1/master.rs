@@ -176,6 +176,20 @@ fn a_player_of_the_same_name_ends_the_first() {
 }
 
 #[test]
+fn a_request_to_end_that_is_for_another_node_is_not_followed() {
+    let player = Joined::player();
+    let _output = player.advertise(&[strings(0, "/chatter")]);
+    let node = call(&player.master, "lookupNode", &[text("/x"), text("/player")]);
+    // A node that was killed had the port that this one has, and is back at another one.
+    for (name, ends) in [("/listener", false), ("/player", true)] {
+        let reason = format!("[{name}] Reason: new node registered with same name");
+        call(node.str(), "shutdown", &[text("/master"), text(&reason)]);
+        let is_end = |event| matches!(event, Ros1Event::Shutdown { .. });
+        assert_eq!(player.events.try_iter().any(is_end), ends, "{name}");
+    }
+}
+
+#[test]
 fn a_master_elsewhere_that_does_not_answer_is_not_replaced() {
     let start = |uri: &str| {
         let options = Ros1Options::new(uri.parse().unwrap(), "player");
