@@ -15,13 +15,13 @@ const SIM_TIME: &str = "/use_sim_time";
 /// A master, which is another player.
 fn other_master() -> Joined {
     Joined::with(&free_master(), |options| {
-        options.node_name = "/m".to_owned();
+        "/m".clone_into(&mut options.node_name);
     })
 }
 
 fn with_sim_time(master: &str, name: &str) -> Joined {
     Joined::with(master, |options| {
-        options.node_name = name.to_owned();
+        name.clone_into(&mut options.node_name);
         options.use_sim_time = true;
     })
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::peer::{post, read_http};
+use crate::support::patience::until;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +28,6 @@ pub(super) struct Relay {
     pub(super) uri: String,
     calls: Arc<Mutex<Vec<Noted>>>,
     /// How many calls have no answer yet.
-    #[cfg_attr(not(feature = "cli"), expect(dead_code))]
     open: Arc<AtomicUsize>,
 }
 
@@ -84,13 +84,13 @@ impl Relay {
     }
 
     /// Whether no call is on its way.
-    #[cfg(feature = "cli")]
     pub(super) fn is_idle(&self) -> bool {
         self.open.load(Ordering::SeqCst) == 0
     }
 
     /// The calls since the last time, except those by which the state of the master is read.
     pub(super) fn take_changes(&self) -> Vec<Noted> {
+        until("the last call", || self.is_idle());
         let calls = std::mem::take(&mut *self.calls.lock().unwrap());
         let is_change = |(method, _): &Noted| !method.starts_with("get");
         calls.into_iter().filter(is_change).collect()
