@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import time
@@ -93,6 +94,13 @@ class Bridge:
     def log(self) -> str:
         self._log.seek(0)
         return self._log.read()
+
+    def stop(self) -> None:
+        """It stands still, as in a debugger, until it goes on."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         self._process.kill()

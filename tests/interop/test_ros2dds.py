@@ -8,7 +8,8 @@ from cyclonedds.idl.types import int32, uint8, uint32
 import dds
 from player import Player, free_port
 from recording import Recording
-from service import text
+from service import HEADER, string, text
+from strings import TYPE, write_strings
 
 CLOCK = "rosgraph_msgs/msg/Clock"
 EMPTY = {"nothing": uint8}
@@ -157,3 +158,29 @@ def test_a_bridge_that_is_killed_is_waited_for(demo, domain, tmp_path):
     # Playback was held: after the gap every message has arrived, up to the last.
     after = imu.payloads[before:]
     assert [unpadded(*pair) for pair in zip(after, recorded[-len(after) :], strict=True)] == recorded[-len(after) :]
+
+
+def test_a_bridge_that_stands_still_is_named_and_goes_on_where_it_stood(domain, tmp_path):
+    """More is sent than the link takes by itself."""
+    port, recording = free_port(), tmp_path / "large.mcap"
+    messages = [("/large", n * 10**6, f"{n:06}" + "x" * 200_000) for n in range(300)]
+    write_strings(recording, messages)
+    expected = [HEADER + string(value) for _, _, value in messages]
+    with dds.Bridge(tmp_path, port, domain) as bridge:
+        node = dds.Node(domain, "listener")
+        large = node.subscribe("/large", TYPE, dds.profile(depth=1000))
+        arguments = ("--rate", "max", "--loop", "--stall-timeout", "1", "--wait-for-subscribers")
+        with on_dds(port, recording, *arguments) as player:
+            dds.until("the first messages", lambda: len(large.take()) >= 10)
+            bridge.stop()
+            player.wait_for_log("read nothing for")
+            bridge.go_on()
+            before = len(large.take())
+            dds.until("messages again", lambda: len(large.take()) > before + 300)
+            player.interrupt()
+            player.exit_code(60)
+            summary = player.summary()
+    [topic] = summary["topics"]
+    assert (topic["stalled"], topic["lost"] > 0) == (1, True), summary
+    known = set(expected)
+    assert all(unpadded(payload, expected[0]) in known for payload in large.payloads)
