@@ -1,9 +1,9 @@
-//! Two ways to read chunks that are not compressed: `pread` into a buffer, which is what the player does, and a mapping of
-//! the file.
+//! Two ways to read chunks that are not compressed: `pread` into a buffer, as the player does, and a mapping of the file.
 //!
 //! `cargo bench --bench pages [-- MEGABYTES]`. Reads a file of this size (1,000 without a number) in chunks of 4 MiB and
-//! copies each in pieces of 64 KiB, as a link does. In turns: with all of the file in the page cache, and with none of it
-//! there, which is what a machine short of memory comes to. Prints gigabytes a second, and the processor time of the thread.
+//! copies each in pieces of 64 KiB, as a link does. In turns: with all of the file in the page cache, and with nothing
+//! of it there, as on a machine that is short of memory. Prints gigabytes a second, and the processor time of the
+//! thread.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

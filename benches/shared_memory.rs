@@ -1,9 +1,10 @@
 //! Large messages through shared memory, compared with sockets and with a loop that fills shared memory itself.
 //!
-//! `cargo bench --bench shared_memory`. The subscriber is a process of its own and reads every byte. Recordings are played
-//! at unlimited rate; they are uncompressed, but for one. The loop has the payloads in memory, copies each into a buffer of
-//! zenoh's pool and puts it: what a node does that publishes through shared memory. Prints the rates, and the processor time
-//! of the process that sends. In turns; an error if a message is lost. Words after `--` select rows: `-- 1`.
+//! `cargo bench --bench shared_memory`. The subscriber is a process of its own and reads every byte. Recordings are
+//! played at unlimited rate; they are uncompressed, but for one. The loop has the payloads in memory, copies each into
+//! a buffer of zenoh's pool and puts it: what a node does that publishes through shared memory. Prints the rates, and
+//! the processor time of the process that sends. In turns; an error if a message is lost. Words after `--` select
+//! rows: `-- 1`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -1,9 +1,9 @@
 //! The wires compared: throughput at unlimited rate, and lateness at 1,000 messages a second.
 //!
 //! `cargo bench --bench wires [-- SECONDS]`. One process, two zenoh sessions on loopback, the wires in turns. The
-//! subscriber has the key and the link of a node (`rmw_zenoh`) or of a bridge to DDS (`ros2dds`); what a bridge does with
-//! the messages is not measured. Beside them, `ros1` to a subscriber that reads TCPROS: gigabytes a second of messages of
-//! 1 MB and of a loop that writes the same bytes to a socket, and lateness.
+//! subscriber has the key and the link of a node (`rmw_zenoh`) or of a bridge to DDS (`ros2dds`); what a bridge does
+//! with the messages is not measured. Beside them, `ros1` to a subscriber that reads TCPROS: gigabytes a second of
+//! messages of 1 MB and of a loop that writes the same bytes to a socket, and lateness.
 //!
 //! Lateness is from the instant at which a message was due to its arrival; the earliest arrival is zero.
 

@@ -26,7 +26,7 @@ pub(crate) fn write_sized(
     write_all(path, options, &payload, (messages, 1_000))
 }
 
-/// Messages of one size, one a millisecond, each in a chunk of its own that is compressed with zstd to about half of its size.
+/// Messages of one size, one a millisecond, each in a chunk of its own, which zstd makes about half as large.
 pub(crate) fn write_zstd(path: &Path, messages: u64, size: usize) -> anyhow::Result<()> {
     let options = mcap::WriteOptions::new()
         .compression(Some(mcap::Compression::Zstd))

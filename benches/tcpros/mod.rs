@@ -1,4 +1,5 @@
-//! Messages to one subscriber of ROS 1 on loopback: from the player, and from a loop that writes the same bytes to a socket.
+//! Messages to one subscriber of ROS 1 on loopback: from the player, and from a loop that writes the same bytes to a
+//! socket.
 
 use std::io::{IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -22,7 +22,7 @@ mod system;
 pub use data::md5::md5_of;
 pub use error::Ros1Error;
 pub use event::Ros1Event;
-pub use master::left::Ros1Left;
+pub use master::left::{Ros1Left, SimTimeLeft};
 pub use node::Ros1Node;
 pub use options::{
     Ros1Options, Ros1Played, Ros1SkipReason, Ros1Skipped, Ros2Messages, SlowSubscriber,

@@ -48,6 +48,8 @@ pub struct Ros1Node {
     ros2: Ros2Messages,
     /// Whether `/use_sim_time` is true as long as topics are published.
     use_sim_time: bool,
+    /// How long the last calls may take together.
+    leaving: Duration,
     /// Ends the calls of the keeper. `None` when this node has left.
     calls: Option<Ender>,
     /// Dropped last: it ends all threads.
@@ -137,6 +139,7 @@ impl Ros1Node {
             waits,
             ros2: options.ros2,
             use_sim_time: options.use_sim_time,
+            leaving: options.leaving,
             calls: Some(calls_ender),
             _ender: ender,
         })
@@ -282,33 +285,31 @@ impl Ros1Node {
         nodes.into_iter().collect()
     }
 
-    /// Leaves the network: restores `/use_sim_time`, ends the registrations, and closes the connections when the last
-    /// messages are written. Returns what stays at a master that does not answer.
-    pub fn leave(mut self) -> Ros1Left {
-        self.end()
-    }
-
-    /// Does nothing if this node has left.
-    fn end(&mut self) -> Ros1Left {
+    /// Restores `/use_sim_time` and ends the registrations; returns what stays at the master. Nothing is published any
+    /// more. Connections are closed when the node is dropped.
+    pub fn leave(&mut self) -> Ros1Left {
         let Some(calls) = self.calls.take() else {
             return Ros1Left::default();
         };
         // The keeper holds locks during its calls.
         drop(calls);
-        let keeper = &self.advertiser.keeper;
-        // First, so that subscribers do not connect again.
-        let left = keeper.leave(&self.waits);
-        let all = self.advertiser.publications.all();
-        for publication in &all {
+        // Before connections end, so that subscribers do not connect again.
+        let left = self.advertiser.keeper.leave(&self.waits, self.leaving);
+        for publication in self.advertiser.publications.all() {
             publication.end();
         }
+        left
+    }
+
+    /// Closes all connections when the last messages are written, or after [`LAST_MESSAGES`].
+    fn close(&self) {
+        let services = &self.advertiser.keeper.services;
         let until = steady() + LAST_MESSAGES;
         self.drain(|| steady() >= until);
-        while keeper.services.is_busy() && steady() < until && !self.waits.pause(LOOK_EVERY) {}
-        for publication in &all {
+        while services.is_busy() && steady() < until && !self.waits.pause(LOOK_EVERY) {}
+        for publication in self.advertiser.publications.all() {
             publication.close();
         }
-        left
     }
 
     /// How many bytes the system has taken for the connections that there are now.
@@ -328,11 +329,12 @@ impl Ros1Node {
 
 impl Drop for Ros1Node {
     fn drop(&mut self) {
-        let left = self.end();
+        let left = self.leave();
         if !left.is_empty() {
             let warning = Ros1Event::Warning(left.to_string());
             self.advertiser.events.send(warning);
         }
+        self.close();
     }
 }
 

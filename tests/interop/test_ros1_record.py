@@ -59,7 +59,8 @@ def test_rosbag_record_gets_every_message_and_header(data, network, tmp_path, is
     flags = ("--rate", "4", "--clock", "--start-paused")
     with Player(data / TURTLESIM, *flags, master=network.port) as player:
         player.wait_for_log("paused at the start")
-        for topic in (*headers, "/clock"):
+        own = [f"{PLAYER}/parameter_updates"] if is_all else []
+        for topic in (*headers, "/clock", *own):
             until(topic, lambda: network.connections(PLAYER, topic) == 1)
         network.run("/usr/bin/rosservice", "call", f"{PLAYER}/resume")
         summary = player.finish(60)

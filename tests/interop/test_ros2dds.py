@@ -181,6 +181,6 @@ def test_a_bridge_that_stands_still_is_named_and_goes_on_where_it_stood(domain, 
             player.exit_code(60)
             summary = player.summary()
     [topic] = summary["topics"]
-    assert (topic["stalled"], topic["lost"] > 0) == (1, True), summary
+    assert topic["stalled"] > 0 and topic["lost"] > 0, summary
     known = set(expected)
     assert all(unpadded(payload, expected[0]) in known for payload in large.payloads)

@@ -15,8 +15,8 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::log::stdout;
 use crate::app::network::{Network, PlayOutput};
 
-/// Longer than leaving takes when nothing blocks it.
-const A_MOMENT: Duration = Duration::from_secs(1);
+/// Longer than leaving takes, also if a master of ROS 1 does not answer.
+const A_MOMENT: Duration = Duration::from_millis(2500);
 
 /// Waits for the player. If the loop that watched it has failed, the player is stopped: it must not go on alone.
 pub(crate) fn join<O>(

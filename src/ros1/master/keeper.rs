@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::client::{MasterClient, SystemState, locked_in_time};
-use super::left::Ros1Left;
+use super::left::{Ros1Left, SimTimeLeft};
 use super::sim_time::SimTime;
 use crate::ros1::data::publications::Publications;
 use crate::ros1::event::{Events, Ros1Event};
@@ -21,8 +21,6 @@ use crate::ros1::system::{Waits, steady};
 
 /// How often the master is asked what is registered.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long the last calls may take together: less than the process waits for the end of a wire.
-const LEAVING: Duration = Duration::from_millis(700);
 /// The topic of the clock.
 pub(crate) const CLOCK: &str = "/clock";
 
@@ -158,13 +156,16 @@ impl Keeper {
         Ok(())
     }
 
-    /// Restores `/use_sim_time`, then ends all registrations. The calls of this keeper must have ended: `waits` are for
-    /// the last ones. Returns what stays at the master.
-    pub(crate) fn leave(&self, waits: &Waits) -> Ros1Left {
-        let client = self.client.leaving(waits, steady() + LEAVING);
-        let restored = self.sim_time.leave(&client, &self.here);
+    /// Restores `/use_sim_time`, then ends all registrations, in this time. The calls of this keeper must have ended:
+    /// `waits` are for the last ones. Returns what stays at the master.
+    pub(crate) fn leave(&self, waits: &Waits, patience: Duration) -> Ros1Left {
+        let client = self.client.leaving(waits, steady() + patience);
+        let sim_time = match self.sim_time.leave(&client, &self.here) {
+            Ok(sim_time) => sim_time,
+            Err(error) => stays(&client, &error).then_some(SimTimeLeft::NotTaken),
+        };
         Ros1Left {
-            sim_time: restored.is_err_and(|error| stays(&error)),
+            sim_time,
             registered: self.end(&client),
         }
     }
@@ -184,7 +185,7 @@ impl Keeper {
         };
         let calls: Vec<Call> = asked.iter().map(call).collect();
         match client.make_all(&calls) {
-            Err((made, error)) if stays(&error) => {
+            Err((made, error)) if stays(client, &error) => {
                 asked.into_iter().skip(made).map(Asked::into_name).collect()
             }
             _ => Vec::new(),
@@ -248,7 +249,22 @@ impl Keeper {
     }
 }
 
-/// Whether a master that did not answer has still what it had. One that refuses connections has ended, and has nothing.
-fn stays(error: &RpcError) -> bool {
-    !matches!(error, RpcError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+/// Whether a master that has not taken a call still has what it had. One that refuses connections has ended, and has
+/// nothing.
+fn stays(client: &MasterClient, error: &RpcError) -> bool {
+    let is_refused = |error: &RpcError| {
+        let refused = io::ErrorKind::ConnectionRefused;
+        matches!(error, RpcError::Io(error) if error.kind() == refused)
+    };
+    let is_ending = match error {
+        // It has taken the connection, and ends.
+        RpcError::Closed => true,
+        RpcError::Io(error) => matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+        ),
+        _ => false,
+    };
+    let has_ended = || client.ping().is_err_and(|error| is_refused(&error));
+    !(is_refused(error) || is_ending && has_ended())
 }

@@ -6,10 +6,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use std::{io, thread};
 
+use crossbeam_channel::bounded;
 use dxr::Value;
 
 use super::client::{MasterClient, locked_in_time};
+use super::left::SimTimeLeft;
 use crate::ros1::rpc::client::call;
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
@@ -24,7 +27,7 @@ const PLAYERS: &str = "players";
 /// The most entries of other players that are looked at.
 const MOST_PLAYERS: usize = 16;
 /// How long another player may take to tell its name.
-const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The parameter `/use_sim_time`.
 #[derive(Debug, Default)]
@@ -73,25 +76,68 @@ impl Shared {
         })
     }
 
-    /// Whether another player is there.
-    fn has_other(&self, client: &MasterClient, here: &RpcUri) -> bool {
+    /// Whether another player needs the parameter.
+    fn others(&self, client: &MasterClient, here: &RpcUri) -> Others {
         let others = self.players.iter().filter(|(_, uri)| uri != here);
-        others.take(MOST_PLAYERS).any(|(name, uri)| {
-            if client.patience() < PATIENCE {
-                // Too many are asked that do not answer: to restore it matters more.
-                return false;
+        let mut unsure = None;
+        for (asked, (name, uri)) in others.enumerate() {
+            // More are not asked: their entries may be those of players that were killed.
+            let found = if asked < MOST_PLAYERS {
+                is_there(client, (name, uri))
+            } else {
+                None
+            };
+            match found {
+                Some(true) => return Others::Need,
+                Some(false) => {}
+                None => unsure = unsure.or_else(|| Some(uri.to_string())),
             }
-            let limits = (&client.waits, PATIENCE);
-            let caller = vec![Value::String(client.node.clone())];
-            match call(uri, limits, "getName", caller) {
-                Ok(Value::String(answer)) => answer == *name,
-                // It has connected: the player is there, and busy or stopped.
-                Err(RpcError::TimedOut) => true,
-                // No program is there any more, or another one.
-                _ => false,
-            }
-        })
+        }
+        unsure.map_or(Others::None, Others::Unsure)
     }
+}
+
+/// Whether other players need the parameter.
+enum Others {
+    /// One is there.
+    Need,
+    None,
+    /// It is not known whether the one at this address is there.
+    Unsure(String),
+}
+
+/// Whether a player is there; `None` if its machine does not answer, or not in time.
+fn is_there(client: &MasterClient, (name, uri): (&str, &RpcUri)) -> Option<bool> {
+    let patience = PATIENCE.min(client.patience() / 4);
+    let (waits, at) = (client.waits.clone(), uri.clone());
+    let caller = vec![Value::String(client.node.clone())];
+    let (tell, told) = bounded(1);
+    // On a thread of its own, because the look-up of a name may take long.
+    let ask = move || {
+        let _ = tell.send(call(&at, (&waits, patience), "getName", caller));
+    };
+    let thread = thread::Builder::new().name("ros1-player".to_owned());
+    thread.spawn(ask).ok()?;
+    // The call ends by itself if the name is known; otherwise half of the time is left for what comes next.
+    match told.recv_timeout(client.patience() / 2).ok()? {
+        Ok(Value::String(answer)) => Some(answer == name),
+        // It has taken the connection: the player is there, and busy or stopped.
+        Err(RpcError::TimedOut) => Some(true),
+        Err(RpcError::Io(error)) if !has_ended(&error) => None,
+        Err(RpcError::Over) => None,
+        // No program is there any more, or another one.
+        _ => Some(false),
+    }
+}
+
+/// Whether the program at an address has ended, or ends.
+fn has_ended(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe
+    )
 }
 
 fn player(entry: &Value) -> Option<(String, RpcUri)> {
@@ -143,18 +189,25 @@ impl SimTime {
         hold(&mut held, client, here)
     }
 
-    /// Makes it what it was before the first player, unless another player is there that wants it.
-    pub(crate) fn leave(&self, client: &MasterClient, here: &RpcUri) -> Result<(), RpcError> {
+    /// Makes it what it was before the first player, unless another player needs it. Returns why it stays true, if no
+    /// other player is known to need it.
+    pub(crate) fn leave(
+        &self,
+        client: &MasterClient,
+        here: &RpcUri,
+    ) -> Result<Option<SimTimeLeft>, RpcError> {
         let Some(mut held) = locked_in_time(&self.before, client) else {
             return Err(RpcError::TimedOut);
         };
         let Some(own) = held.take() else {
-            return Ok(());
+            return Ok(None);
         };
         delete(client, &entry_of(here))?;
         let shared = Shared::read(client)?;
-        if shared.has_other(client, here) {
-            return Ok(());
+        match shared.others(client, here) {
+            Others::Need => return Ok(None),
+            Others::Unsure(uri) => return Ok(Some(SimTimeLeft::OtherPlayer { uri })),
+            Others::None => {}
         }
         let Before(before) = shared.before.unwrap_or(own);
         match before {
@@ -163,7 +216,7 @@ impl SimTime {
         }
         // What stays there does no harm: the parameter is what it was.
         let _ = delete(client, SHARED);
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -174,9 +227,10 @@ fn hold(held: &mut Option<Before>, client: &MasterClient, here: &RpcUri) -> Resu
     let now = client.param(USE_SIM_TIME)?;
     let shared = Shared::read(client)?;
     let is_true = now == Some(Value::Boolean(true));
-    let known = shared.before.clone().or_else(|| held.clone());
-    // If it is not true, no player has set it, whatever one that was killed has left.
-    let before = known.filter(|_| is_true).unwrap_or(Before(now));
+    // If it is not true, no player has set it, whatever one that was killed has left. What this node has seen before
+    // does not count: if the master was started again, the value is that of somebody else.
+    let known = shared.before.clone().filter(|_| is_true);
+    let before = known.unwrap_or(Before(now));
     *held = Some(before.clone());
     let entry = [&client.node, &here.to_string()].map(|text| Value::String(text.clone()));
     client.set_param(&entry_of(here), Some(Value::Array(entry.into())))?;

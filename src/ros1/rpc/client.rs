@@ -43,7 +43,7 @@ impl Call {
 }
 
 /// Calls a method; returns the value of the answer, if its status is 1. Takes `patience` at most, beside the look-up of
-/// the name.
+/// the name. [`RpcError::TimedOut`]: the peer has taken the connection, and does not answer.
 pub(crate) fn call(
     uri: &RpcUri,
     limits: (&Waits, Duration),
@@ -91,11 +91,13 @@ fn answer_of(
         }
         let left = until.saturating_duration_since(steady());
         if left.is_zero() {
-            return Err(RpcError::TimedOut);
+            return Err(io::Error::from(io::ErrorKind::TimedOut).into());
         }
         match TcpStream::connect_timeout(&address, left) {
             Ok(stream) => {
                 let mut http = HttpStream::new(&stream, waits)?;
+                // A peer that reads nothing takes no longer than one that answers nothing.
+                stream.set_write_timeout(Some(left))?;
                 http.send_request((&uri.authority(), uri.path()), &body)?;
                 return read_answer(&http.response(until)?);
             }

@@ -1,9 +1,11 @@
 //! The end of a node: what it restores and ends at its master, and what stays there.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use bagplay::ros1::Ros1Left;
+use bagplay::ros1::{Ros1Left, SimTimeLeft};
 
 use super::peer::{Val, call, text, texts, try_call};
 use super::relay::{Fate, Relay};
@@ -49,7 +51,7 @@ fn the_parameter_is_restored_first_and_all_registrations_end_in_one_call() {
     assert_eq!(sim_time(&master.master), Some(Val::Bool(true)));
     relay.take_changes();
     drop(output);
-    assert_eq!(player.node.leave(), Ros1Left::default());
+    assert_eq!(player.leave(), Ros1Left::default());
     assert_eq!(sim_time(&master.master), None);
     assert_eq!(published(&master.master), Val::List(vec![]));
     let params = call(&master.master, "getParamNames", &[text("/x")]);
@@ -81,7 +83,7 @@ fn a_master_that_does_not_take_several_calls_in_one_gets_single_ones() {
     let output = player.advertise(&[strings(0, "/a"), strings(1, "/b")]);
     relay.take_changes();
     drop(output);
-    assert_eq!(player.node.leave(), Ros1Left::default());
+    assert_eq!(player.leave(), Ros1Left::default());
     assert_eq!(published(&master.master), Val::List(vec![]));
     let changes = relay.take_changes();
     let single = changes
@@ -102,12 +104,15 @@ fn what_stays_at_a_master_that_does_not_answer_is_returned() {
             Fate::Pass
         }
     });
-    let player = with_sim_time(&relay.uri, "/player");
+    let player = Joined::with(&relay.uri, |options| {
+        options.use_sim_time = true;
+        options.leaving = Duration::from_millis(300);
+    });
     let output = player.advertise(&[strings(0, "/a"), strings(1, "/b")]);
     is_silent.store(true, Ordering::Relaxed);
     drop(output);
-    let left = player.node.leave();
-    assert!(left.sim_time);
+    let left = player.leave();
+    assert_eq!(left.sim_time, Some(SimTimeLeft::NotTaken));
     assert_eq!(left.registered, ["/a", "/b"]);
     assert_eq!(sim_time(&master.master), Some(Val::Bool(true)));
 }
@@ -122,7 +127,7 @@ fn a_master_that_has_ended_has_nothing_left() {
     until("the end of the master", || {
         try_call(&address, "getPid", &[text("/x")]).is_none()
     });
-    assert_eq!(player.node.leave(), Ros1Left::default());
+    assert_eq!(player.leave(), Ros1Left::default());
 }
 
 #[test]
@@ -174,18 +179,45 @@ fn a_player_that_was_killed_is_not_waited_for() {
 }
 
 #[test]
-fn a_master_that_was_started_again_with_another_value_gets_that_value_back() {
+fn a_player_of_which_nothing_is_known_keeps_the_parameter_and_is_named() {
     let master = other_master();
     let master = master.master.as_str();
     let player = with_sim_time(master, "/player");
     drop(player.advertise(&[strings(0, "/a")]));
-    // As the next `roslaunch` does, whose master knows nothing of the player.
-    set(master, SIM_TIME, Val::Bool(false));
-    let shared = [text("/x"), text("/bagplay_use_sim_time")];
-    call(master, "deleteParam", &shared);
-    until("time of simulation", || {
-        sim_time(master) == Some(Val::Bool(true))
-    });
-    drop(player);
-    assert_eq!(sim_time(master), Some(Val::Bool(false)));
+    // One that takes the connection and does not answer counts as there, as if its process was stopped.
+    let stopped = TcpListener::bind("127.0.0.1:0").unwrap();
+    let stopped = format!("http://{}/", stopped.local_addr().unwrap());
+    let entry = "/bagplay_use_sim_time/players/at_other";
+    let unknown = "http://no-such-host.invalid:1/";
+    set(master, entry, texts(&["/other", unknown]));
+    let left = SimTimeLeft::OtherPlayer {
+        uri: unknown.to_owned(),
+    };
+    assert_eq!(player.leave().sim_time, Some(left));
+    assert_eq!(sim_time(master), Some(Val::Bool(true)));
+    let player = with_sim_time(master, "/player");
+    drop(player.advertise(&[strings(0, "/a")]));
+    set(master, entry, texts(&["/other", &stopped]));
+    assert_eq!(player.leave(), Ros1Left::default());
+    assert_eq!(sim_time(master), Some(Val::Bool(true)));
+}
+
+#[test]
+fn a_master_that_was_started_again_with_another_value_gets_that_value_back() {
+    for value in [false, true] {
+        let master = other_master();
+        let master = master.master.as_str();
+        let player = with_sim_time(master, "/player");
+        drop(player.advertise(&[strings(0, "/a")]));
+        // As the next `roslaunch` does, whose master knows nothing of the player.
+        set(master, SIM_TIME, Val::Bool(value));
+        let shared = "/bagplay_use_sim_time";
+        call(master, "deleteParam", &[text("/x"), text(shared)]);
+        until("the entry", || {
+            let (code, _) = try_call(master, "getParam", &[text("/x"), text(shared)]).unwrap();
+            code == 1 && sim_time(master) == Some(Val::Bool(true))
+        });
+        drop(player);
+        assert_eq!(sim_time(master), Some(Val::Bool(value)));
+    }
 }

@@ -18,7 +18,7 @@ use std::net::TcpListener;
 
 use bagplay::bag::{Key, Message, PublisherId, Schema, Topic, TopicId};
 use bagplay::output::{Delivery, Occasion, Output};
-use bagplay::ros1::{Ros1Event, Ros1Node, Ros1Options, Ros1Output, Ros1Played};
+use bagplay::ros1::{Ros1Event, Ros1Left, Ros1Node, Ros1Options, Ros1Output, Ros1Played};
 use bagplay::time::Time;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
@@ -48,6 +48,8 @@ impl Joined {
 
     fn with(master: &str, change: impl FnOnce(&mut Ros1Options)) -> Self {
         let mut options = Ros1Options::new(master.parse().unwrap(), "player");
+        // A slow machine is no reason to leave anything behind.
+        options.leaving = PATIENCE;
         change(&mut options);
         let (send, events) = bounded(1000);
         let forward = move |event| {
@@ -58,6 +60,11 @@ impl Joined {
             events,
             master: master.to_owned(),
         }
+    }
+
+    /// Leaves the network; returns what stays there.
+    fn leave(mut self) -> Ros1Left {
+        self.node.leave()
     }
 
     /// Publishes these topics and no clock.

@@ -412,8 +412,8 @@ fn what_stays_at_a_master_that_does_not_answer_is_named_with_what_helps() {
     let text = text_of(&output);
     assert_eq!(output.status.code(), Some(130), "{text}");
     for words in [
-        "does not answer: /use_sim_time stays true; /chatter, /map, ",
-        "more stay registered; hint: rosparam delete /use_sim_time, rosnode cleanup",
+        "/use_sim_time stays true: the master of ROS 1 has not taken the last call; /chatter, /map, ",
+        "more stay registered at a master of ROS 1 that has not taken the last calls; hint: rosparam delete /use_sim_time, rosnode cleanup",
     ] {
         assert!(text.contains(words), "{text}");
     }

@@ -171,12 +171,13 @@ impl Ros1Wire {
         }
     }
 
-    /// Leaves the network. A warning says what stays at a master that does not answer: nobody reads events any more.
-    pub(super) fn leave(self) {
+    /// Leaves the network. A warning says what stays at the master: nobody reads events any more. It comes before the
+    /// last messages, which may take longer than the process waits.
+    pub(super) fn leave(mut self) {
         let left = self.node.leave();
         if !left.is_empty() {
             let hints = [
-                (left.sim_time, "rosparam delete /use_sim_time"),
+                (left.sim_time.is_some(), "rosparam delete /use_sim_time"),
                 (!left.registered.is_empty(), "rosnode cleanup"),
             ];
             let hints = hints.into_iter().filter(|(is_needed, _)| *is_needed);

@@ -80,10 +80,10 @@ fn without_fields(page: &mut String, topics: &[TopicInfo]) {
         let _ = writeln!(page, "          not in ROS 1: {named}: {fields}");
     }
     if let Some(more @ 1..) = by_fields.len().checked_sub(MOST_REASONS) {
-        let types = plural(more as u64, "other list");
+        let sets = plural(more as u64, "other set");
         let _ = writeln!(
             page,
-            "          and {types} of fields that ROS 1 does not have"
+            "          and {sets} of fields that ROS 1 does not have"
         );
     }
 }
