@@ -17,6 +17,6 @@ mod walk;
 
 pub use definition::Ros2Definition;
 pub use error::{NoRos1Form, NoRos2Form, Problem, TranscodeError};
-pub(crate) use to_ros1::by_type::{MaybeToRos1, ToRos1ByType};
+pub use to_ros1::by_type::{MaybeToRos1, ToRos1ByType};
 pub use to_ros1::transcoder::{Ros1Definition, ToRos1};
 pub use transcoder::Transcoder;
