@@ -346,7 +346,7 @@ impl fmt::Display for Summary {
         if self.lost > 0 {
             write!(
                 f,
-                "\nat least {} lost by subscribers that took no data for --stall-timeout",
+                "\nat least {} lost by subscribers that did not keep up (--congestion, --stall-timeout)",
                 plural(self.lost, "message")
             )?;
         }

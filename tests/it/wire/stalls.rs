@@ -250,7 +250,7 @@ fn the_summary_has_the_stalls_and_losses_of_the_run_and_of_each_topic() {
 fn with_strict_a_loss_ends_the_run_with_an_error() {
     let (mut child, mut hear, _others) = play_to_a_stuck_subscriber(&["--strict"]);
     hear("by blocked sends, or while the process was suspended");
-    hear("lost by subscribers that took no data for --stall-timeout");
+    hear("lost by subscribers that did not keep up (--congestion, --stall-timeout)");
     hear("a subscriber missed messages (--strict)");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
