@@ -211,6 +211,11 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
             "10.255.255.1",
             "10.255.255.1 is no address of this machine",
         ),
+        (
+            "ROS_HOSTNAME",
+            "a b",
+            "ROS_HOSTNAME: `a b` is no name of a host",
+        ),
     ] {
         let mut play = play(&master, &files.paths[0], &[]);
         play.env(variable, value);

@@ -207,8 +207,18 @@ fn options(args: &WireArgs) -> Result<Ros1Options, Failure> {
         let error = anyhow::anyhow!("ROS_IP: `{address}` is not an IP address");
         return Err(Failure::new(Exit::Usage, error));
     }
+    let name = set("ROS_HOSTNAME");
+    // Also an IP address, as nodes of ROS 1 take it.
+    let is_name = |name: &String| {
+        name.parse::<IpAddr>().is_ok() || format!("http://{name}:1/").parse::<RpcUri>().is_ok()
+    };
+    if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
+        let name = Foreign::text(name);
+        let error = anyhow::anyhow!("ROS_HOSTNAME: `{name}` is no name of a host");
+        return Err(Failure::new(Exit::Usage, error));
+    }
     Ok(Ros1Options {
-        host: set("ROS_HOSTNAME").or(address),
+        host: name.or(address),
         slow_subscriber: match args.congestion {
             CongestionArg::Block => SlowSubscriber::Wait,
             // `block-first` is refused with the other arguments.
