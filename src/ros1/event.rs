@@ -172,15 +172,15 @@ impl Ros1Event {
                 format!("the master of ROS 1 asks this player to end: {reason}")
             }
             Self::UnknownHost { host } => format!(
-                "the name {host} has no address here: nodes that do not know it cannot connect to this player"
+                "this machine cannot resolve the host name {host}; nodes that cannot either do not reach this player"
             ),
-            Self::TooManyConnections { what, most } => format!(
-                "connections for {what} are refused: there are {most}, and no more are accepted"
-            ),
+            Self::TooManyConnections { what, most } => {
+                format!("connections for {what} are refused: the limit of {most} is reached")
+            }
             Self::Repeated { event, times } => {
                 let s = if *times == 1 { "" } else { "s" };
                 format!(
-                    "{}; {times} more time{s} since this was said last",
+                    "{}; {times} more time{s} since the last such notice",
                     event.unescaped()
                 )
             }
@@ -188,12 +188,11 @@ impl Ros1Event {
         }
     }
 
-    /// What notices have in common that are given once; `None` for those that are always given.
+    /// The key by which repetitions are counted; `None`: every one is given. Only what other nodes cause has one, so
+    /// they cannot hold back what this node itself has to say.
     fn notice(&self) -> Option<String> {
         match self {
-            Self::TypeMismatch { .. } | Self::TooManyConnections { .. } | Self::Warning(_) => {
-                Some(self.unescaped())
-            }
+            Self::TypeMismatch { .. } | Self::TooManyConnections { .. } => Some(self.unescaped()),
             // The number may be another one each time.
             Self::SubscriberLeft {
                 topic,
@@ -249,7 +248,7 @@ impl Given {
     }
 }
 
-/// The receiver of events; cheap to clone. A notice that comes again and again is given once in a while.
+/// The receiver of events; cheap to clone. What other nodes cause again and again is given once in a while.
 #[derive(Clone)]
 pub(crate) struct Events {
     receiver: Arc<dyn Fn(Ros1Event) + Send + Sync>,
@@ -284,28 +283,31 @@ impl fmt::Debug for Events {
 mod tests {
     use super::*;
 
+    fn notice(most: usize) -> Ros1Event {
+        let what = "calls";
+        Ros1Event::TooManyConnections { what, most }
+    }
+
     #[test]
     fn a_notice_that_comes_again_and_again_is_given_once_in_a_while() {
         let mut given = Given::default();
         let begin = steady();
-        let notice = || Ros1Event::Warning("a".to_owned());
-        assert_eq!(given.admit(notice(), begin), Some(notice()));
+        assert_eq!(given.admit(notice(9), begin), Some(notice(9)));
         for _ in 0..3 {
-            assert_eq!(given.admit(notice(), begin), None);
+            assert_eq!(given.admit(notice(9), begin), None);
         }
-        let later = given.admit(notice(), begin + QUIET).unwrap();
+        let later = given.admit(notice(9), begin + QUIET).unwrap();
         assert_eq!(
             later.to_string(),
-            "a; 3 more times since this was said last"
+            "connections for calls are refused: the limit of 9 is reached; 3 more times since the last such notice"
         );
-        assert_eq!(given.admit(notice(), begin + QUIET), None);
+        assert_eq!(given.admit(notice(9), begin + QUIET), None);
     }
 
     #[test]
     fn different_notices_are_limited_and_other_events_are_not() {
         let mut given = Given::default();
         let begin = steady();
-        let notice = |n: usize| Ros1Event::Warning(n.to_string());
         let count = |given: &mut Given, now| {
             let notices = (0..1000).filter_map(|n| given.admit(notice(n), now));
             notices.count()
@@ -314,9 +316,15 @@ mod tests {
         assert!(given.notices.len() <= MOST_NOTICES);
         assert!(count(&mut given, begin + QUIET) >= MOST_NOTICES);
         assert!(given.notices.len() <= MOST_NOTICES);
-        let event = || Ros1Event::Master { is_there: true };
-        for _ in 0..100 {
-            assert_eq!(given.admit(event(), begin), Some(event()));
+        // What this node says itself, whatever others have caused.
+        let own = Ros1Event::Warning("a".to_owned());
+        for event in [Ros1Event::Master { is_there: true }, own] {
+            for _ in 0..100 {
+                assert_eq!(
+                    given.admit(event.clone(), begin + QUIET),
+                    Some(event.clone())
+                );
+            }
         }
     }
 }

@@ -110,7 +110,7 @@ pub enum Ros1SkipReason {
     /// It is a recorded `/clock`, and a clock is served.
     #[error("the clock is served here")]
     OwnClock,
-    /// This node publishes a topic of this name itself: one of its own parameters.
+    /// This node publishes its own parameters under this name.
     #[error("the node publishes its own parameters there")]
     OwnTopic,
 }

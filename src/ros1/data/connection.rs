@@ -14,7 +14,7 @@ use super::patience::NodePatience;
 use super::queue::{Away, COPIED, Held, QueueRules, Queued, Waiting};
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::options::SlowSubscriber;
-use crate::ros1::system::{Budget, steady};
+use crate::ros1::system::{Budget, Share, steady};
 
 /// The most messages that are written together, and the bytes at which no further one is added.
 const TOGETHER: (usize, usize) = (64, 1 << 20);
@@ -112,7 +112,8 @@ impl Connection {
         thread.spawn(run).map(drop)
     }
 
-    /// Adds a message whatever waits: those that a subscriber gets when it connects.
+    /// Adds a message whatever waits, here or for all: those that a subscriber gets when it connects. They count, so
+    /// what is sent afterwards waits for them.
     pub(crate) fn begin_with(&self, message: Bytes) {
         self.lock().push(message);
         self.work.notify_one();
@@ -131,10 +132,7 @@ impl Connection {
         let mut moved: Option<(u64, Instant)> = None;
         while !state.is_closed && !state.is_ending && !state.has_room(message.len(), &self.rules) {
             if self.rules.slow_subscriber == SlowSubscriber::DropOldest {
-                if let Some(oldest) = state.pop() {
-                    state.taken(1, oldest.message.len());
-                    dropped += 1;
-                }
+                dropped += u64::from(state.drop_oldest());
                 continue;
             }
             let now = steady();
@@ -190,11 +188,11 @@ impl Connection {
     }
 
     /// Waits before a jump until everything has been written, until `until` at most, and calls `meanwhile` about ten
-    /// times a second. If the oldest messages may be dropped, those that wait then are; returns how many. Does not wait
-    /// for a subscriber that is stuck, nor again for one that was too slow.
+    /// times a second. If messages may be dropped, drops those that still wait; returns their number. Does not wait for
+    /// a node that is stuck, also on another topic, nor again for a connection that was too slow.
     pub(crate) fn await_written(&self, until: Instant, meanwhile: &mut dyn FnMut()) -> u64 {
         let mut state = self.lock();
-        while state.is_awaited() {
+        while state.is_awaited() && !self.patience.is_used_up() {
             let left = until.saturating_duration_since(steady());
             if left.is_zero() {
                 state.is_passed_over = true;
@@ -304,7 +302,8 @@ impl Connection {
                 break;
             }
         }
-        drop(messages);
+        // The copy counts until it is written.
+        let _shares: Vec<Share> = messages.into_iter().map(Held::into_share).collect();
         let mut left = &left[..];
         while !left.is_empty() {
             self.copy_queue();

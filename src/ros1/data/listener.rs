@@ -10,7 +10,7 @@ use super::connection::Connection;
 use super::header::{Fields, InvalidHeader, MAX_HEADER, decode, encode, text};
 use super::patience::{NodePatience, Patiences};
 use super::publication::{Advertised, Latching, Publication};
-use super::publications::Publications;
+use super::publications::{CLOCK, Publications};
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::services::call::{NoCall, answer_calls};
 use crate::ros1::services::playback::Services;
@@ -77,14 +77,17 @@ impl Listener {
     fn take(&self, mut stream: &TcpStream) -> Result<(), NoConnection> {
         let until = steady() + PATIENCE;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let header = read_block(stream, (&self.waits, Some(until)), MAX_HEADER)?;
-        let fields = decode(&header)?;
+        let fields = decode(&read_block(stream, (&self.waits, Some(until)), MAX_HEADER)?)?;
         if fields.contains_key("service") {
-            let caller = (&self.node_name[..], &fields);
+            let caller = (&self.node_name[..], fields);
             return Ok(answer_calls(&self.services, caller, stream, &self.waits)?);
         }
-        let node = text(&fields, "callerid").unwrap_or("a node without a name");
-        let publication = match self.requested(&fields, node) {
+        let name = text(&fields, "callerid").map(str::to_owned);
+        let node = name.as_deref().unwrap_or("a node without a name");
+        let requested = self.requested(&fields, node);
+        // The connection may last for long, and its header may be large.
+        drop(fields);
+        let publication = match requested {
             Ok(publication) => publication,
             Err(error) => {
                 if let NoConnection::Refused(text) = &error {
@@ -96,7 +99,7 @@ impl Listener {
         stream.write_all(&self.header(&publication.advertised))?;
         let topic = publication.advertised.name.as_str();
         let joined = (topic, node.to_owned());
-        let rules = (publication.rules, self.patience_of(&fields));
+        let rules = (publication.rules, self.patience_of(name.as_deref()));
         let shared = (self.events.clone(), Arc::clone(&self.together));
         let connection = Connection::new(joined, stream.try_clone()?, rules, shared)?;
         let connection = Arc::new(connection);
@@ -112,7 +115,12 @@ impl Listener {
         publication.disconnect(&connection);
         if !is_over {
             connection.close();
-            let waiting = connection.waiting_messages();
+            // A time that nobody waits for any more is no loss.
+            let waiting = if topic == CLOCK {
+                0
+            } else {
+                connection.waiting_messages()
+            };
             let left = Ros1Event::SubscriberLeft {
                 topic,
                 node,
@@ -124,8 +132,7 @@ impl Listener {
     }
 
     /// Shared by the connections of a node. Those without a name may be of different nodes.
-    fn patience_of(&self, fields: &Fields) -> Arc<NodePatience> {
-        let node = text(fields, "callerid");
+    fn patience_of(&self, node: Option<&str>) -> Arc<NodePatience> {
         node.map_or_else(Arc::default, |node| self.patiences.of(node))
     }
 

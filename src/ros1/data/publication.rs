@@ -155,8 +155,10 @@ impl Publication {
         self.send_to(&connections, payload, &mut || ());
     }
 
-    /// Playback jumps to `to`: late subscribers get nothing that comes later. What is latched there and was not sent
-    /// yet is sent next. Waits for subscribers as [`Connection::await_written`] says.
+    /// Playback jumps to `to`: late subscribers get nothing that comes later. The player sends next what is recorded as
+    /// latched there; not if refills are off, nor for topics that only the options make latched. Then late subscribers
+    /// get what was sent last up to `to`, or nothing until the next message. Waits for subscribers as
+    /// [`Connection::await_written`] says.
     pub(crate) fn jump(&self, to: Time<Ros>, until: Instant, meanwhile: &mut dyn FnMut()) {
         let mut state = self.lock();
         state
@@ -238,5 +240,105 @@ impl Publication {
         for connection in self.connections().iter() {
             connection.close();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+    use std::time::Duration;
+
+    use crossbeam_channel::{Sender, bounded};
+
+    use super::*;
+    use crate::ros1::data::patience::NodePatience;
+    use crate::ros1::event::Events;
+    use crate::ros1::options::SlowSubscriber;
+    use crate::ros1::system::{Budget, steady};
+
+    /// More than the system takes.
+    const SIZE: usize = 64 << 20;
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A payload that tells of its end.
+    struct Told(Vec<u8>, Sender<()>);
+
+    impl AsRef<[u8]> for Told {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.1.send(()).unwrap();
+        }
+    }
+
+    /// A topic with one subscriber that reads nothing, for which a message waits that has been copied.
+    fn stuck(
+        together: &Arc<Budget>,
+        patience: &Arc<NodePatience>,
+    ) -> (Publication, Arc<Connection>, TcpStream) {
+        let rules = QueueRules {
+            slow_subscriber: SlowSubscriber::Wait,
+            stall_timeout: PATIENCE,
+            most_messages: 10,
+        };
+        let advertised = Advertised {
+            name: "/images".to_owned(),
+            type_name: "p/T".to_owned(),
+            md5: String::new(),
+            definition: Bytes::new(),
+            latching: Latching::No,
+        };
+        let publication = Publication::new(advertised, Vec::new(), rules);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let connection = Connection::new(
+            ("/images", "/stuck".to_owned()),
+            stream,
+            (rules, Arc::clone(patience)),
+            (Events::new(|_| ()), Arc::clone(together)),
+        );
+        let connection = Arc::new(connection.unwrap());
+        connection.start().unwrap();
+        publication.connect(&connection);
+        let (send, told) = bounded(1);
+        publication.send_volatile(&Bytes::from_owner(Told(vec![7; SIZE], send)));
+        told.recv_timeout(PATIENCE).unwrap();
+        (publication, connection, peer)
+    }
+
+    #[test]
+    fn what_is_being_written_counts_and_a_jump_waits_for_it() {
+        let (together, patience) = (Budget::new(SIZE), Arc::default());
+        let (publication, connection, mut peer) = stuck(&together, &patience);
+        assert_eq!(connection.waiting_messages(), 1);
+        assert!(!together.has(1), "its copy does not count");
+        let reading = thread::spawn(move || {
+            let mut all = vec![0; 4 + SIZE];
+            peer.read_exact(&mut all).map(|()| peer)
+        });
+        publication.jump(Time::MIN, steady() + PATIENCE, &mut || ());
+        assert_eq!(connection.waiting_messages(), 0);
+        assert!(together.has(SIZE));
+        reading.join().unwrap().unwrap();
+        connection.close();
+    }
+
+    #[test]
+    fn a_jump_does_not_wait_for_a_node_that_is_stuck_on_another_topic() {
+        let (together, patience) = (Budget::new(SIZE), Arc::<NodePatience>::default());
+        let (publication, connection, _peer) = stuck(&together, &patience);
+        patience.is_stuck();
+        let until = steady() + PATIENCE;
+        publication.jump(Time::MIN, until, &mut || ());
+        assert!(steady() < until, "it was waited for");
+        assert_eq!(connection.waiting_messages(), 1);
+        connection.close();
     }
 }

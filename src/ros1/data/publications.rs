@@ -11,6 +11,9 @@ pub(crate) struct Publications {
     by_name: RwLock<BTreeMap<String, Arc<Publication>>>,
 }
 
+/// The topic of the clock.
+pub(crate) const CLOCK: &str = "/clock";
+
 type ByName = BTreeMap<String, Arc<Publication>>;
 
 impl Publications {

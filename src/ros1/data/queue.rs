@@ -43,7 +43,14 @@ pub(crate) enum Queued {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) message: Bytes,
-    _share: Share,
+    share: Share,
+}
+
+impl Held {
+    /// Its part alone: for a copy of the message.
+    pub(super) fn into_share(self) -> Share {
+        self.share
+    }
 }
 
 /// What waits for a subscriber, and its state.
@@ -99,10 +106,7 @@ impl Waiting {
         self.bytes += message.len();
         self.messages += 1;
         let share = self.together.take_over(message.len());
-        self.queue.push_back(Held {
-            message,
-            _share: share,
-        });
+        self.queue.push_back(Held { message, share });
     }
 
     /// Whether a jump waits for it.
@@ -114,11 +118,19 @@ impl Waiting {
     /// Removes all that is not being written; returns how many messages that were.
     pub(super) fn empty(&mut self) -> u64 {
         let mut count = 0;
-        while let Some(held) = self.pop() {
-            self.taken(1, held.message.len());
+        while self.drop_oldest() {
             count += 1;
         }
         count
+    }
+
+    /// Removes the message that waits longest; returns whether there was one.
+    pub(super) fn drop_oldest(&mut self) -> bool {
+        let oldest = self.pop();
+        if let Some(held) = &oldest {
+            self.taken(1, held.message.len());
+        }
+        oldest.is_some()
     }
 
     pub(super) fn pop(&mut self) -> Option<Held> {

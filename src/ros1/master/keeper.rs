@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::client::{MasterClient, SystemState, locked_in_time};
 use super::left::{Ros1Left, SimTimeLeft};
 use super::sim_time::SimTime;
-use crate::ros1::data::publications::Publications;
+use crate::ros1::data::publications::{CLOCK, Publications};
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::rpc::client::Call;
 use crate::ros1::rpc::error::RpcError;
@@ -21,8 +21,6 @@ use crate::ros1::system::{Waits, steady};
 
 /// How often the master is asked what is registered.
 const EVERY: Duration = Duration::from_secs(1);
-/// The topic of the clock.
-pub(crate) const CLOCK: &str = "/clock";
 
 /// What is registered with the master, and what is to be.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use dxr::Value;
 
 use super::registry::Notice;
 use crate::ros1::rpc::client::call;
@@ -31,8 +32,11 @@ pub(super) struct Notices {
     waits: Waits,
 }
 
-/// A call that waits, and its part of what all may take.
-type Waiting = (Notice, Share);
+/// A call that waits, and the part of what all may take that the calls of one change have together.
+type Waiting = (Notice, Arc<Share>);
+
+/// Parameters, and their part; `None` if less is left.
+type Counted = (Arc<[Value]>, Option<Arc<Share>>);
 
 impl Notices {
     pub(super) fn new(waits: Waits) -> Self {
@@ -45,7 +49,16 @@ impl Notices {
 
     /// Makes these calls, soon.
     pub(super) fn send(&self, notices: Vec<Notice>) {
+        // Calls with the same parameters follow each other.
+        let mut last: Option<Counted> = None;
         for notice in notices {
+            let known = last.take();
+            let known = known.filter(|(params, _)| Arc::ptr_eq(params, &notice.params));
+            let (_, share) = last.insert(known.unwrap_or_else(|| {
+                let size = notice.params.iter().map(size_of).sum();
+                let share = self.bytes.take(size).map(Arc::new);
+                (Arc::clone(&notice.params), share)
+            }));
             let hasher = BuildHasherDefault::<DefaultHasher>::default();
             let at = hasher.hash_one(&notice.uri) % THREADS as u64;
             let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,9 +66,7 @@ impl Notices {
             if slot.is_none() {
                 *slot = self.start();
             }
-            let size = notice.params.iter().map(size_of).sum();
-            let share = self.bytes.take(size);
-            let sent = slot.as_ref().zip(share);
+            let sent = slot.as_ref().zip(share.clone());
             let sent = sent.map(|(thread, share)| thread.try_send((notice, share)));
             if !matches!(sent, Some(Ok(()))) {
                 tracing::debug!("ROS 1 master: a call is not made: too many wait");
@@ -89,5 +100,36 @@ fn make_all(calls: &Receiver<Waiting>, waits: &Waits) {
         if let Err(error) = called {
             tracing::debug!("ROS 1 master: {method}: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::ros1::system::waits;
+
+    #[test]
+    fn the_parameters_of_a_change_count_once() {
+        let (_ender, waits) = waits().unwrap();
+        // Accepts connections and answers nothing, so all calls wait.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let notices = Notices::new(waits);
+        let change = || {
+            let params: Arc<[Value]> = [Value::String("x".repeat(MOST_BYTES / 4))].into();
+            let notice = |_| Notice {
+                uri: uri.clone(),
+                method: "paramUpdate",
+                params: Arc::clone(&params),
+            };
+            (0..10).map(notice).collect::<Vec<_>>()
+        };
+        notices.send(change());
+        assert!(notices.bytes.has(MOST_BYTES / 2));
+        notices.send(change());
+        assert!(!notices.bytes.has(MOST_BYTES / 2));
+        assert!(notices.bytes.has(MOST_BYTES / 4));
     }
 }

@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Params {
     root: Struct,
-    /// How many bytes they take at most: what was replaced or removed may be counted still.
+    /// How many bytes they take. An upper bound: it may still count what was replaced or removed.
     at_most: usize,
 }
 

@@ -7,10 +7,10 @@ use bytes::Bytes;
 
 use crate::bag::TopicId;
 use crate::ros1::data::publication::{Advertised, Latching, Publication};
-use crate::ros1::data::publications::Publications;
+use crate::ros1::data::publications::{CLOCK, Publications};
 use crate::ros1::data::queue::QueueRules;
 use crate::ros1::event::{Events, Ros1Event};
-use crate::ros1::master::keeper::{CLOCK, Keeper};
+use crate::ros1::master::keeper::Keeper;
 use crate::ros1::options::{Ros1Options, SlowSubscriber};
 
 /// The most messages that wait for a subscriber if the player waits for it.

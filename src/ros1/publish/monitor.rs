@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 
 use crate::bag::TopicId;
 use crate::ros1::data::publication::{Latching, Publication};
-use crate::ros1::master::keeper::{CLOCK, Keeper};
+use crate::ros1::data::publications::CLOCK;
+use crate::ros1::master::keeper::Keeper;
 
 /// The present state of one topic.
 #[derive(Clone, PartialEq, Eq, Debug)]

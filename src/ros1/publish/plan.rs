@@ -8,7 +8,7 @@ use crate::bag::{Schema, Topic, TopicId};
 use crate::ros::{Durability, is_tf_static};
 use crate::ros1::data::md5::md5_of;
 use crate::ros1::data::publication::{Advertised, Latching};
-use crate::ros1::master::keeper::CLOCK;
+use crate::ros1::data::publications::CLOCK;
 use crate::ros1::options::{Ros1Played, Ros1SkipReason, Ros1Skipped, Ros2Messages};
 use crate::transcode::{MaybeToRos1, ToRos1, ToRos1ByType};
 

@@ -25,6 +25,9 @@ pub enum RpcError {
     /// What was received is larger than is accepted.
     #[error("more than {0} bytes")]
     TooLarge(usize),
+    /// The requests of all peers together leave no room for this one.
+    #[error("other requests leave no room for this one")]
+    Busy,
     /// The peer answers with a fault.
     #[error("fault: {}", Foreign::text(.0).at_most(200))]
     Fault(String),

@@ -12,7 +12,7 @@ use crate::ros1::system::{Budget, Share, Waited, Waits};
 const MAX_HEAD: usize = 16 << 10;
 /// The longest body, in bytes: a system state of thousands of topics.
 pub(crate) const MAX_BODY: usize = 4 << 20;
-/// Bodies up to this size take no part of a budget: they are never refused for want of it.
+/// Bodies up to this size are not counted, so a used-up budget never refuses them.
 pub(crate) const SMALL: usize = 64 << 10;
 const MAX_HEADERS: usize = 64;
 /// How long a peer may take nothing of what is written to it.
@@ -77,10 +77,11 @@ impl<'a> HttpStream<'a> {
     pub(crate) fn request(&mut self, until: Instant) -> Result<HttpRequest, RpcError> {
         let head = self.head(until, request_head)?;
         let length = head.body.unwrap_or(0);
+        if length > MAX_BODY {
+            return Err(RpcError::TooLarge(MAX_BODY));
+        }
         let share = match self.bytes {
-            Some(bytes) if length > SMALL => {
-                Some(bytes.take(length).ok_or(RpcError::TooLarge(SMALL))?)
-            }
+            Some(bytes) if length > SMALL => Some(bytes.take(length).ok_or(RpcError::Busy)?),
             _ => None,
         };
         let body = self.body(&head, Some(length), until)?;
@@ -120,9 +121,11 @@ impl<'a> HttpStream<'a> {
         ))
     }
 
-    /// Refuses a request that cannot be read.
-    pub(crate) fn refuse(&mut self) -> Result<(), RpcError> {
-        self.write("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+    /// Refuses a request, with a status and its text.
+    pub(crate) fn refuse(&mut self, status: &str) -> Result<(), RpcError> {
+        self.write(&format!(
+            "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        ))
     }
 
     fn write(&mut self, text: &str) -> Result<(), RpcError> {
@@ -191,9 +194,12 @@ impl<'a> HttpStream<'a> {
             }
         }
         let end = end.unwrap_or(self.received.len());
-        let body = String::from_utf8_lossy(&self.received[head.length..end]).into_owned();
-        self.received.drain(..end);
-        Ok(body)
+        // What follows gets memory of its own: an idle connection must not keep that of a large body.
+        let rest = self.received.split_off(end);
+        let mut body = std::mem::replace(&mut self.received, rest);
+        body.drain(..head.length);
+        let body = String::from_utf8(body);
+        Ok(body.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 }
 
@@ -272,7 +278,57 @@ fn head_of(
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
+    use crate::ros1::system::{steady, waits};
+
+    fn post(length: usize) -> String {
+        format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n")
+    }
+
+    /// Requests of one connection, read within a budget of 1 MiB.
+    fn requests<T>(sent: String, read: impl FnOnce(&mut HttpStream<'_>, Instant) -> T) -> T {
+        let (_ender, waits) = waits().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let sending = thread::spawn(move || peer.write_all(sent.as_bytes()).map(|()| peer));
+        let bytes = Budget::new(1 << 20);
+        let mut http = HttpStream::within(&stream, &waits, &bytes).unwrap();
+        let result = read(&mut http, steady() + Duration::from_secs(60));
+        sending.join().unwrap().unwrap();
+        result
+    }
+
+    #[test]
+    fn an_idle_connection_keeps_no_memory_of_a_large_request() {
+        const LENGTH: usize = 1 << 20;
+        let sent = format!("{}{}{}two", post(LENGTH), "x".repeat(LENGTH), post(3));
+        requests(sent, |http, until| {
+            let first = http.request(until).unwrap();
+            assert_eq!(first.body.len(), LENGTH);
+            assert!(http.received.capacity() <= MAX_HEAD);
+            // Its share is given back with it, not before.
+            assert!(!http.bytes.unwrap().has(1));
+            drop(first);
+            assert!(http.bytes.unwrap().has(LENGTH));
+            assert_eq!(http.request(until).unwrap().body, "two");
+        });
+    }
+
+    #[test]
+    fn a_request_that_is_too_large_is_told_from_one_for_which_there_is_no_room_now() {
+        let refused = |length| {
+            let request = |http: &mut HttpStream<'_>, until| http.request(until).unwrap_err();
+            requests(post(length), request)
+        };
+        let error = refused(MAX_BODY + 1);
+        assert!(matches!(error, RpcError::TooLarge(MAX_BODY)), "{error}");
+        let error = refused(MAX_BODY);
+        assert!(matches!(error, RpcError::Busy), "{error}");
+    }
 
     #[test]
     fn heads_of_both_client_libraries_are_read() {

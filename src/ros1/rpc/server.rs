@@ -81,7 +81,7 @@ pub(crate) trait Methods: Send + Sync + 'static {
     fn call(&self, method: &str, params: &[Value]) -> Answer;
 }
 
-/// Answers calls until the node ends. `name` is that of its threads; `what` says for people what is called.
+/// Answers calls until the node ends. `name` is that of its threads; `what` names the calls in messages.
 pub(crate) fn serve(
     (name, what): (&'static str, &'static str),
     listener: TcpListener,
@@ -120,9 +120,14 @@ fn answer_all(
             // roscpp keeps connections that it does not use for half a minute.
             Err(RpcError::Closed | RpcError::Over | RpcError::TimedOut) => return Ok(()),
             Err(error) => {
-                if matches!(error, RpcError::Invalid(_) | RpcError::TooLarge(_)) {
+                let status = match error {
+                    RpcError::Invalid(_) | RpcError::TooLarge(_) => Some("400 Bad Request"),
+                    RpcError::Busy => Some("503 Service Unavailable"),
+                    _ => None,
+                };
+                if let Some(status) = status {
                     // The peer may be gone.
-                    let _ = http.refuse();
+                    let _ = http.refuse(status);
                 }
                 return Err(error);
             }

@@ -26,10 +26,10 @@ pub(crate) enum NoCall {
     Refused(String),
 }
 
-/// Answers the requests of a client, whose header has these fields.
+/// Answers the requests of a client, whose header has these fields. They are not kept while it is served.
 pub(crate) fn answer_calls(
     services: &Services,
-    (node_name, fields): (&str, &Fields),
+    (node_name, fields): (&str, Fields),
     mut stream: &TcpStream,
     waits: &Waits,
 ) -> Result<(), NoCall> {
@@ -37,12 +37,12 @@ pub(crate) fn answer_calls(
         stream.write_all(&encode([("error", text.as_bytes())]))?;
         Err(NoCall::Refused(text))
     };
-    let name = text(fields, "service").unwrap_or_default();
+    let name = text(&fields, "service").unwrap_or_default();
     let Some(service) = services.get(name) else {
         return refuse(format!("{node_name} has no service {name}"));
     };
     let kind = service.kind();
-    let md5 = text(fields, "md5sum").unwrap_or("*");
+    let md5 = text(&fields, "md5sum").unwrap_or("*");
     if md5 != "*" && md5 != kind.md5 {
         let (ours, md5_of_ours) = (kind.name, kind.md5);
         return refuse(format!(
@@ -61,11 +61,12 @@ pub(crate) fn answer_calls(
         ("response_type", response.as_bytes()),
         ("type", kind.name.as_bytes()),
     ]))?;
-    let is_set = |key: &str| text(fields, key) == Some("1");
+    let is_set = |key: &str| text(&fields, key) == Some("1");
     if is_set("probe") {
         return Ok(());
     }
     let is_persistent = is_set("persistent");
+    drop(fields);
     loop {
         let until = (!is_persistent).then(|| steady() + PATIENCE);
         let request = match read_block(stream, (waits, until), MAX_REQUEST) {

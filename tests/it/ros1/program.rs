@@ -389,7 +389,7 @@ fn a_name_of_this_machine_that_nobody_knows_is_named() {
     let mut play = play(&master, &files.paths[0], &["--start-paused"]);
     play.env("ROS_HOSTNAME", "no-such-host.invalid");
     let run = WireRun::start(play);
-    run.wait_for_text("the name no-such-host.invalid has no address here");
+    run.wait_for_text("this machine cannot resolve the host name no-such-host.invalid");
     run.wait_for_text("hint: ROS_HOSTNAME, or else ROS_IP, says how nodes reach it");
 }
 

@@ -2,6 +2,7 @@
 
 use bagplay::bag::{Direction, Selection, StartAt};
 use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::ros::Durability;
 use bagplay::ros1::{Ros1Event, Ros1Played, Ros1SkipReason};
 use bagplay::time::{AtEnd, Duration, Segment, Speed, Time, TimeRange};
 
@@ -266,6 +267,36 @@ fn a_late_subscriber_gets_nothing_that_comes_after_the_position() {
     output.segment(&hour().seek(Time::from_secs(2)));
     let mut later = Subscriber::of_topic(&player.master, "/later", "/map");
     assert_eq!(later.message().unwrap(), b"a2");
+}
+
+#[test]
+fn if_nothing_is_sent_again_a_late_subscriber_gets_what_was_sent_up_to_the_position() {
+    let player = Joined::player();
+    // The player sends nothing again of a topic that only the options make latched.
+    let made_latched = Ros1Played {
+        durability: Some(Durability::TransientLocal),
+        ..strings(1, "/status")
+    };
+    let mut output = player.advertise(&[latched(0, "/map"), made_latched]);
+    output.segment(&hour());
+    for topic in 0..2 {
+        for (publisher, at, payload) in [(1, 1_000, "a1"), (2, 5_000, "b5")] {
+            send(&mut output, &message(topic, publisher, at, payload));
+        }
+    }
+    output.segment(&hour().seek(Time::from_secs(2)));
+    for (topic, name) in (0..).zip(["/map", "/status"]) {
+        let mut late = Subscriber::of_topic(&player.master, "/late", name);
+        player.joined("/late");
+        send(&mut output, &message(topic, 2, 3_000, "b3"));
+        assert_eq!(late.message().unwrap(), b"a1");
+        assert_eq!(late.message().unwrap(), b"b3");
+    }
+    output.segment(&hour().seek(Time::from_millis(500)));
+    let mut late = Subscriber::of_topic(&player.master, "/later", "/status");
+    player.joined("/later");
+    send(&mut output, &message(1, 1, 1_000, "a1"));
+    assert_eq!(late.message().unwrap(), b"a1");
 }
 
 #[test]

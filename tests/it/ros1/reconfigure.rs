@@ -178,7 +178,7 @@ fn requests_that_are_wrong_change_nothing() {
         (vec![], cut_off),
         (
             [set_rate(2.0), vec![0]].concat(),
-            "the request has 1 bytes after its end",
+            "the request is followed by 1 byte",
         ),
     ] {
         assert_eq!(client.call(&request).unwrap_err(), says);

@@ -260,32 +260,11 @@ fn jump() -> [Segment; 2] {
 }
 
 #[test]
-fn a_jump_waits_for_what_was_sent_before_it() {
-    const WAITING: u8 = 15;
-    let player = Joined::player();
-    let mut output = player.advertise(&[strings(0, "/images")]);
-    let mut subscriber = Subscriber::of_topic(&player.master, "/slow", "/images");
-    player.joined("/slow");
-    let [before, after] = jump();
-    output.segment(&before);
-    for n in 0..WAITING {
-        send(&mut output, &message(0, 0, 0, payload(n)));
-    }
-    assert_eq!(player.node.late_nodes(), ["/slow"]);
-    let reading = thread::spawn(move || {
-        for n in 0..WAITING {
-            assert_eq!(subscriber.message().unwrap()[0], n);
-        }
-    });
-    output.segment(&after);
-    assert_eq!(player.node.late_nodes(), [""; 0]);
-    reading.join().unwrap();
-}
-
-#[test]
 fn a_jump_is_held_up_only_for_a_moment_and_nothing_is_lost() {
     const WAITING: u8 = 15;
-    let player = Joined::player();
+    const STALL: Duration = Duration::from_secs(3600);
+    let patient = |options: &mut Ros1Options| options.stall_timeout = STALL;
+    let player = Joined::with(&free_master(), patient);
     let mut output = player.advertise(&[strings(0, "/images")]);
     let mut stuck = Subscriber::of_topic(&player.master, "/stuck", "/images");
     player.joined("/stuck");
@@ -297,17 +276,18 @@ fn a_jump_is_held_up_only_for_a_moment_and_nothing_is_lost() {
     let begin = instant();
     output.segment(&after);
     let first = begin.elapsed();
+    // A second; how a jump waits for a node that reads is tested where it can have any time.
+    assert!(first >= Duration::from_secs(1), "{first:?}");
+    assert!(first < STALL / 10, "{first:?}");
     // Of a node that was too slow, further jumps expect nothing.
     let begin = instant();
-    for _ in 0..20 {
+    let jumps: u32 = 100;
+    for _ in 0..jumps / 2 {
         output.segment(&before);
         output.segment(&after);
     }
     let further = begin.elapsed();
-    assert!(
-        further < Duration::from_secs(10),
-        "{first:?}, then {further:?}"
-    );
+    assert!(further < first * (jumps / 2), "{first:?}, then {further:?}");
     for n in 0..WAITING {
         assert_eq!(stuck.message().unwrap()[0], n);
     }

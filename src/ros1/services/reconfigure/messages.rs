@@ -100,7 +100,7 @@ pub(super) enum InvalidRequest {
     #[error("the request is cut off")]
     CutOff,
     /// There is more than its type has.
-    #[error("the request has {0} bytes after its end")]
+    #[error("the request is followed by {} byte{}", .0, if *.0 == 1 { "" } else { "s" })]
     TooLong(usize),
     /// There is no parameter of this name and type.
     #[error(
@@ -343,7 +343,7 @@ mod tests {
             ),
             (
                 [config(USUAL), vec![1, 2]].concat(),
-                "the request has 2 bytes after its end",
+                "the request is followed by 2 bytes",
             ),
         ] {
             assert_eq!(read_change(&request).unwrap_err().to_string(), says);
