@@ -248,7 +248,8 @@ impl Given {
     }
 }
 
-/// The receiver of events; cheap to clone. What other nodes cause again and again is given once in a while.
+/// The receiver of events; cheap to clone. Of what other nodes cause, a repetition is given after 10 s at the
+/// earliest.
 #[derive(Clone)]
 pub(crate) struct Events {
     receiver: Arc<dyn Fn(Ros1Event) + Send + Sync>,

@@ -55,7 +55,7 @@ impl Output for PlayOutput {
             return period.is_some();
         }
         let mut is_served = false;
-        // Every wire is told, also after one that serves the clock.
+        // All wires are told, whether or not an earlier one serves the clock.
         self.each(|wire| is_served |= wire.sink.serve_clock(period));
         is_served
     }

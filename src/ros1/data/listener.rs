@@ -115,7 +115,7 @@ impl Listener {
         publication.disconnect(&connection);
         if !is_over {
             connection.close();
-            // A time that nobody waits for any more is no loss.
+            // Times of the clock that were not read are no loss: the node has ended.
             let waiting = if topic == CLOCK {
                 0
             } else {
