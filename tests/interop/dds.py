@@ -21,6 +21,7 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
+from player import written
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "target"
@@ -74,7 +75,7 @@ class Bridge:
         path.write_text(json.dumps(config))
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("ROS_", "ZENOH_"))}
         environment |= {"ROS_DISTRO": "jazzy", "CYCLONEDDS_URI": LOOPBACK}
-        self._log = (folder / f"bridge-{port}.log").open("w+")
+        self._log = (folder / f"bridge-{port}.log").open("w+b")
         self._process = subprocess.Popen(
             [BRIDGE, path], stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, env=environment
         )
@@ -92,8 +93,7 @@ class Bridge:
         return self
 
     def log(self) -> str:
-        self._log.seek(0)
-        return self._log.read()
+        return written(self._log)
 
     def stop(self) -> None:
         """It stands still, as in a debugger, until it goes on."""

@@ -19,6 +19,12 @@ BINARY = Path(os.environ.get("PLAY_BIN", HOUSE / "target/release/play"))
 FOREIGN = ("ZENOH_", "ROS_", "BAGPLAY_", "RUST_LOG", "NO_COLOR", "COLORFGBG", "LC_ALL")
 
 
+def written(file) -> str:
+    """What a process has written to its `file` so far. The position of the file is also that of the process, so it is not moved:
+    after a `seek`, the process would write over its first lines."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode(errors="replace")
+
+
 def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
 
@@ -82,7 +88,7 @@ class Player:
         command = [BINARY, recording, *flags, "--no-tui"]
         command += ["--format", "json", "--wait-timeout", "300", *arguments]
         # Output goes to files: nobody has to empty a pipe while the player runs.
-        self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.DEVNULL,
@@ -117,12 +123,10 @@ class Player:
             time.sleep(0.01)
 
     def stdout(self) -> str:
-        self._out.seek(0)
-        return self._out.read()
+        return written(self._out)
 
     def stderr(self) -> str:
-        self._err.seek(0)
-        return self._err.read()
+        return written(self._err)
 
     def __enter__(self):
         return self
