@@ -41,6 +41,21 @@ pub(crate) fn read_block(
     Ok(bytes)
 }
 
+/// Reads the rest of a block that is too large, and keeps nothing of it.
+pub(crate) fn skip(
+    stream: &TcpStream,
+    until: (&Waits, Option<Instant>),
+    mut length: usize,
+) -> Result<(), NoBlock> {
+    let mut piece = [0; PIECE];
+    while length > 0 {
+        let count = length.min(PIECE);
+        read_exact(stream, until, &mut piece[..count])?;
+        length -= count;
+    }
+    Ok(())
+}
+
 fn read_exact(
     mut stream: &TcpStream,
     (waits, until): (&Waits, Option<Instant>),

@@ -165,6 +165,16 @@ impl MasterClient {
         system_state(&value).ok_or_else(|| RpcError::Invalid("the system state".to_owned()))
     }
 
+    /// The address of a node; `None` if it is not registered.
+    pub(crate) fn node_uri(&self, name: &str) -> Result<Option<RpcUri>, RpcError> {
+        match self.call("lookupNode", &[self.node.as_str(), name]) {
+            Ok(Value::String(uri)) => uri.parse().map(Some),
+            Ok(_) => Err(RpcError::Invalid("the address of a node".to_owned())),
+            Err(RpcError::Refused { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// A parameter; `None` if it is not set.
     pub(crate) fn param(&self, name: &str) -> Result<Option<Value>, RpcError> {
         match self.call("getParam", &[self.node.as_str(), name]) {

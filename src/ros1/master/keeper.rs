@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::client::{MasterClient, SystemState, locked_in_time};
 use super::left::{Ros1Left, SimTimeLeft};
+use super::presence::is_gone;
 use super::sim_time::SimTime;
 use crate::ros1::data::publications::{CLOCK, Publications};
 use crate::ros1::event::{Events, Ros1Event};
@@ -19,6 +20,8 @@ use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::services::playback::Services;
 use crate::ros1::system::{Waits, steady};
 
+/// The most other nodes with a clock that are asked whether they still run; a further one counts as running.
+const MOST_CLOCKS: usize = 16;
 /// How often the master is asked what is registered.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -75,7 +78,10 @@ impl Asked {
 pub(crate) struct Known {
     system: SystemState,
     is_away: bool,
+    /// Another node that publishes the clock, as the master was last asked.
     foreign_clock: Option<String>,
+    /// The one that was told.
+    told_clock: Option<String>,
 }
 
 impl Keeper {
@@ -99,14 +105,27 @@ impl Keeper {
             .unwrap_or_default()
     }
 
-    /// Another node that publishes the clock.
+    /// Another node that publishes the clock, as of about a second ago.
     pub(crate) fn foreign_clock(&self) -> Option<String> {
-        let known = self.lock();
-        let nodes = known.system.publishers.get(CLOCK)?;
-        nodes
-            .iter()
-            .find(|node| **node != self.client.node)
-            .cloned()
+        self.lock().foreign_clock.clone()
+    }
+
+    /// Another node that publishes the clock. Those that were killed are still registered, and do not count.
+    fn find_foreign_clock(&self, system: &SystemState) -> Option<String> {
+        let nodes = system.publishers.get(CLOCK)?;
+        let others = nodes.iter().filter(|node| **node != self.client.node);
+        let mut others = others.enumerate();
+        let found = others.find(|(asked, node)| *asked >= MOST_CLOCKS || self.may_run(node));
+        found.map(|(_, node)| node.clone())
+    }
+
+    /// Whether a node may still run, as far as it can be known.
+    fn may_run(&self, node: &str) -> bool {
+        match self.client.node_uri(node) {
+            Ok(Some(uri)) => !is_gone(&self.client, &uri),
+            Ok(None) => false,
+            Err(_) => true,
+        }
     }
 
     /// Whether the master answers.
@@ -202,7 +221,10 @@ impl Keeper {
             .services
             .retain(|service| system.offers(node, service));
         drop(registered);
-        self.lock().system = system;
+        let foreign_clock = self.find_foreign_clock(&system);
+        let mut known = self.lock();
+        (known.system, known.foreign_clock) = (system, foreign_clock);
+        drop(known);
         self.register()
     }
 
@@ -230,12 +252,11 @@ impl Keeper {
             tracing::debug!("ROS 1 master: {error}");
         }
         let serves_clock = self.publications.get(CLOCK).is_some();
-        let foreign_clock = self.foreign_clock();
         let mut known = self.lock();
         let has_changed = std::mem::replace(&mut known.is_away, is_away) != is_away;
-        let foreign_clock = foreign_clock.filter(|_| serves_clock);
-        let is_new = foreign_clock.is_some() && foreign_clock != known.foreign_clock;
-        known.foreign_clock.clone_from(&foreign_clock);
+        let foreign_clock = known.foreign_clock.clone().filter(|_| serves_clock);
+        let is_new = foreign_clock.is_some() && foreign_clock != known.told_clock;
+        known.told_clock.clone_from(&foreign_clock);
         drop(known);
         if has_changed {
             let is_there = !is_away;

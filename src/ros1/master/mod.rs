@@ -7,5 +7,6 @@ pub(super) mod keeper;
 pub(super) mod left;
 mod notices;
 mod params;
+mod presence;
 mod registry;
 pub(super) mod sim_time;

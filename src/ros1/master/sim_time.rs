@@ -5,15 +5,12 @@
 //! its address does not answer any more, so others do not count it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use std::{io, thread};
 
-use crossbeam_channel::bounded;
 use dxr::Value;
 
 use super::client::{MasterClient, locked_in_time};
 use super::left::SimTimeLeft;
-use crate::ros1::rpc::client::call;
+use super::presence::is_player;
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 
@@ -26,8 +23,6 @@ const BEFORE: &str = "before";
 const PLAYERS: &str = "players";
 /// The most entries of other players that are looked at.
 const MOST_PLAYERS: usize = 16;
-/// How long another player may take to tell its name.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The parameter `/use_sim_time`.
 #[derive(Debug, Default)]
@@ -83,7 +78,7 @@ impl Shared {
         for (asked, (name, uri)) in others.enumerate() {
             // More are not asked: their entries may be those of players that were killed.
             let found = if asked < MOST_PLAYERS {
-                is_there(client, (name, uri))
+                is_player(client, (name, uri))
             } else {
                 None
             };
@@ -104,40 +99,6 @@ enum Others {
     None,
     /// It is not known whether the one at this address is there.
     Unsure(String),
-}
-
-/// Whether a player is there; `None` if its machine does not answer, or not in time.
-fn is_there(client: &MasterClient, (name, uri): (&str, &RpcUri)) -> Option<bool> {
-    let patience = PATIENCE.min(client.patience() / 4);
-    let (waits, at) = (client.waits.clone(), uri.clone());
-    let caller = vec![Value::String(client.node.clone())];
-    let (tell, told) = bounded(1);
-    // On a thread of its own, because the look-up of a name may take long.
-    let ask = move || {
-        let _ = tell.send(call(&at, (&waits, patience), "getName", caller));
-    };
-    let thread = thread::Builder::new().name("ros1-player".to_owned());
-    thread.spawn(ask).ok()?;
-    // The call ends by itself if the name is known; otherwise half of the time is left for what comes next.
-    match told.recv_timeout(client.patience() / 2).ok()? {
-        Ok(Value::String(answer)) => Some(answer == name),
-        // It has taken the connection: the player is there, and busy or stopped.
-        Err(RpcError::TimedOut) => Some(true),
-        Err(RpcError::Io(error)) if !has_ended(&error) => None,
-        Err(RpcError::Over) => None,
-        // No program is there any more, or another one.
-        _ => Some(false),
-    }
-}
-
-/// Whether the program at an address has ended, or ends.
-fn has_ended(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::BrokenPipe
-    )
 }
 
 fn player(entry: &Value) -> Option<(String, RpcUri)> {

@@ -5,12 +5,14 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::playback::Services;
-use crate::ros1::data::blocks::{NoBlock, read_block};
+use crate::ros1::data::blocks::{NoBlock, read_block, skip};
 use crate::ros1::data::header::{Fields, encode, length, text};
 use crate::ros1::system::{Waits, steady};
 
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 64 << 10;
+/// The longest request that is answered with the reason, in bytes; the connection of a longer one is closed.
+const MAX_REFUSED: usize = 16 << 20;
 /// How long a client may wait before it sends its only request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -69,16 +71,22 @@ pub(crate) fn answer_calls(
     drop(fields);
     loop {
         let until = (!is_persistent).then(|| steady() + PATIENCE);
-        let request = match read_block(stream, (waits, until), MAX_REQUEST) {
-            Ok(request) => request,
+        match read_block(stream, (waits, until), MAX_REQUEST) {
+            Ok(request) => services.answer(service, &request, |response| {
+                stream.write_all(&packed(response))
+            })?,
+            Err(NoBlock::TooLarge(length)) if length <= MAX_REFUSED => {
+                // A client reads the answer when it has sent all.
+                skip(stream, (waits, until), length)?;
+                let text =
+                    format!("the request has {length} bytes: at most {MAX_REQUEST} are accepted");
+                stream.write_all(&packed(Err(text)))?;
+            }
             Err(NoBlock::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
-        };
-        services.answer(service, &request, |response| {
-            stream.write_all(&packed(response))
-        })?;
+        }
         if !is_persistent {
             return Ok(());
         }

@@ -1,8 +1,6 @@
 //! The end of a node: what it restores and ends at its master, and what stays there.
 
 use std::net::TcpListener;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bagplay::ros1::{Ros1Left, SimTimeLeft};
@@ -95,21 +93,13 @@ fn a_master_that_does_not_take_several_calls_in_one_gets_single_ones() {
 #[test]
 fn what_stays_at_a_master_that_does_not_answer_is_returned() {
     let master = other_master();
-    let is_silent = Arc::new(AtomicBool::new(false));
-    let silent = Arc::clone(&is_silent);
-    let relay = Relay::before(&master.master, move |_| {
-        if silent.load(Ordering::Relaxed) {
-            Fate::Silence
-        } else {
-            Fate::Pass
-        }
-    });
+    let (relay, silencer) = Relay::until_silenced(&master.master);
     let player = Joined::with(&relay.uri, |options| {
         options.use_sim_time = true;
         options.leaving = Duration::from_millis(300);
     });
     let output = player.advertise(&[strings(0, "/a"), strings(1, "/b")]);
-    is_silent.store(true, Ordering::Relaxed);
+    silencer.silence();
     drop(output);
     let left = player.leave();
     assert_eq!(left.sim_time, Some(SimTimeLeft::NotTaken));

@@ -1,6 +1,7 @@
 //! The master that the player serves, and how it joins another one.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 
 use bagplay::ros1::{Ros1Error, Ros1Event, Ros1Node, Ros1Options};
 
@@ -263,4 +264,32 @@ fn connections_that_are_too_many_are_told_once() {
     });
     let again = |event| matches!(event, Ros1Event::TooManyConnections { .. });
     assert!(!player.events.try_iter().any(again));
+}
+
+#[test]
+fn a_clock_counts_only_while_its_node_runs() {
+    let player = Joined::player();
+    let master = player.master.as_str();
+    let register = |node: &str, at: &str| {
+        let params = [node, "/clock", "rosgraph_msgs/Clock", at].map(text);
+        call(master, "registerPublisher", &params);
+    };
+    register("/killed", &free_master());
+    let second = Joined::with(master, |options| {
+        "/second".clone_into(&mut options.node_name);
+    });
+    assert_eq!(second.node.foreign_clock(), None);
+    // It takes connections and does not answer, like a process that is stopped.
+    let stopped = TcpListener::bind("127.0.0.1:0").unwrap();
+    register(
+        "/stopped",
+        &format!("http://{}/", stopped.local_addr().unwrap()),
+    );
+    until("the clock of a node that runs", || {
+        second.node.foreign_clock().as_deref() == Some("/stopped")
+    });
+    drop(stopped);
+    until("the end of that node", || {
+        second.node.foreign_clock().is_none()
+    });
 }

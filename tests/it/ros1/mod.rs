@@ -19,7 +19,7 @@ use std::net::TcpListener;
 use bagplay::bag::{Key, Message, PublisherId, Schema, Topic, TopicId};
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros1::{Ros1Event, Ros1Left, Ros1Node, Ros1Options, Ros1Output, Ros1Played};
-use bagplay::time::Time;
+use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 
@@ -141,6 +141,12 @@ fn message(topic: u32, publisher: u32, at: i64, payload: impl Into<Bytes>) -> Me
         sequence: 0,
         payload: payload.into(),
     }
+}
+
+/// A segment over the first hour.
+fn hour() -> Segment {
+    let range = TimeRange::between(Time::from_secs(0), Time::from_secs(3600));
+    Segment::new(range, Speed::from_f64(1.0).unwrap(), AtEnd::Hold)
 }
 
 #[track_caller]

@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::bounded;
 
@@ -396,22 +394,14 @@ fn a_name_of_this_machine_that_nobody_knows_is_named() {
 #[test]
 fn what_stays_at_a_master_that_does_not_answer_is_named_with_what_helps() {
     let (master, files) = (Joined::player(), files());
-    let is_silent = Arc::new(AtomicBool::new(false));
-    let silent = Arc::clone(&is_silent);
-    let relay = Relay::before(&master.master, move |_| {
-        if silent.load(Ordering::Relaxed) {
-            Fate::Silence
-        } else {
-            Fate::Pass
-        }
-    });
+    let (relay, silencer) = Relay::until_silenced(&master.master);
     let flags = ["--use-sim-time", "--start-paused"];
     let run = WireRun::start(play(&relay.uri, &files.paths[0], &flags));
     let stop = [text("/x"), text("/rosbag2_player/stop")];
     until("the services", || {
         try_call(&master.master, "lookupService", &stop).is_some_and(|(code, _)| code == 1)
     });
-    is_silent.store(true, Ordering::Relaxed);
+    silencer.silence();
     send_signal(run.process(), "-INT");
     let output = run.end();
     let text = text_of(&output);

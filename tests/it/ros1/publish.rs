@@ -4,10 +4,10 @@ use bagplay::bag::{Direction, Selection, StartAt};
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros::Durability;
 use bagplay::ros1::{Ros1Event, Ros1Played, Ros1SkipReason};
-use bagplay::time::{AtEnd, Duration, Segment, Speed, Time, TimeRange};
+use bagplay::time::{Duration, Time};
 
 use super::peer::{Subscriber, Val, call, text, texts, try_call};
-use super::{Joined, STRING, latched, message, send, strings};
+use super::{Joined, STRING, hour, latched, message, send, strings};
 use crate::support::mcaps::bag;
 use crate::support::patience::until;
 use crate::support::ros1::{ChannelSpec, ros1_file};
@@ -229,12 +229,6 @@ fn the_node_tells_about_itself() {
     let connections = Val::List(vec![Val::List(connection.to_vec())]);
     assert_eq!(ask("getBusInfo"), connections);
     assert_eq!(try_call(node.str(), "nothing", &[]).unwrap().0, -1);
-}
-
-/// A segment over the first hour.
-fn hour() -> Segment {
-    let range = TimeRange::between(Time::from_secs(0), Time::from_secs(3600));
-    Segment::new(range, Speed::from_f64(1.0).unwrap(), AtEnd::Hold)
 }
 
 #[test]

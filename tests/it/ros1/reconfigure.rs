@@ -183,8 +183,12 @@ fn requests_that_are_wrong_change_nothing() {
     ] {
         assert_eq!(client.call(&request).unwrap_err(), says);
     }
+    let too_long = "the request has 500000 bytes: at most 65536 are accepted";
+    assert_eq!(client.call(&vec![0; 500_000]).unwrap_err(), too_long);
+    assert_eq!(client.call(&set_rate(2.0)).unwrap(), values(2.0, true));
+    assert_eq!(updates.message().unwrap(), values(2.0, true));
     // More than is read: the connection is closed.
-    let error = client.try_call(&vec![0; 1 << 20]).unwrap_err();
+    let error = client.try_call(&vec![0; 17 << 20]).unwrap_err();
     let closed = [
         ErrorKind::UnexpectedEof,
         ErrorKind::ConnectionReset,

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Write};
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -31,7 +31,32 @@ pub(super) struct Relay {
     open: Arc<AtomicUsize>,
 }
 
+/// Makes a relay silent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Silencer(Arc<AtomicBool>);
+
+impl Silencer {
+    /// No later call is answered.
+    pub(super) fn silence(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 impl Relay {
+    /// Before a real master; it passes all calls until it is silenced.
+    pub(super) fn until_silenced(master: &str) -> (Self, Silencer) {
+        let silencer = Silencer::default();
+        let silent = silencer.clone();
+        let relay = Self::before(master, move |_| {
+            if silent.0.load(Ordering::SeqCst) {
+                Fate::Silence
+            } else {
+                Fate::Pass
+            }
+        });
+        (relay, silencer)
+    }
+
     /// Before a real master; `decide` is called before each call goes on.
     pub(super) fn before(
         master: &str,

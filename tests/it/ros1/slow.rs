@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use bagplay::output::Output;
 use bagplay::ros1::{Ros1Event, Ros1Options, SlowSubscriber};
-use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
+use bagplay::time::Time;
 
 use bytes::Bytes;
 
 use super::peer::Subscriber;
-use super::{Joined, free_master, message, send, strings};
+use super::{Joined, free_master, hour, message, send, strings};
 use crate::support::patience::{instant, until};
 
 const SIZE: usize = 1 << 20;
@@ -252,13 +252,6 @@ fn a_subscriber_that_goes_is_not_waited_for() {
     assert_eq!(monitor.topics()[0].subscribers, [""; 0]);
 }
 
-/// A segment, and the same after a jump.
-fn jump() -> [Segment; 2] {
-    let range = TimeRange::between(Time::from_secs(0), Time::from_secs(3600));
-    let segment = Segment::new(range, Speed::from_f64(1.0).unwrap(), AtEnd::Hold);
-    [segment, segment.seek(Time::from_secs(2))]
-}
-
 #[test]
 fn a_jump_is_held_up_only_for_a_moment_and_nothing_is_lost() {
     const WAITING: u8 = 15;
@@ -268,7 +261,7 @@ fn a_jump_is_held_up_only_for_a_moment_and_nothing_is_lost() {
     let mut output = player.advertise(&[strings(0, "/images")]);
     let mut stuck = Subscriber::of_topic(&player.master, "/stuck", "/images");
     player.joined("/stuck");
-    let [before, after] = jump();
+    let [before, after] = [hour(), hour().seek(Time::from_secs(2))];
     output.segment(&before);
     for n in 0..WAITING {
         send(&mut output, &message(0, 0, 0, payload(n)));
@@ -306,7 +299,7 @@ fn what_waits_before_a_jump_is_dropped_if_that_is_the_rule() {
         .unwrap();
     let mut stuck = Subscriber::of_topic(&player.master, "/stuck", "/images");
     player.joined("/stuck");
-    let [before, after] = jump();
+    let [before, after] = [hour(), hour().seek(Time::from_secs(2))];
     output.segment(&before);
     for n in 0..WAITING {
         send(&mut output, &message(0, 0, 0, payload(n)));

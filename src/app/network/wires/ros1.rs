@@ -10,7 +10,7 @@ use bagplay::player::Transport;
 use bagplay::ros::{Durability, Qos};
 use bagplay::ros1::{
     Ros1Error, Ros1Event, Ros1Monitor, Ros1Node, Ros1Options, Ros1Output, Ros1Played, Ros1Skipped,
-    Ros1TopicState, Ros2Messages, RpcUri, SlowSubscriber,
+    Ros1TopicState, Ros2Messages, RpcUri, SimTimeLeft, SlowSubscriber,
 };
 use bagplay::untrusted::Foreign;
 use bagplay::wire::{Drained, Missed, TopicState, WireEvent};
@@ -176,12 +176,14 @@ impl Ros1Wire {
     pub(super) fn leave(mut self) {
         let left = self.node.leave();
         if !left.is_empty() {
-            let hints = [
-                (left.sim_time.is_some(), "rosparam delete /use_sim_time"),
-                (!left.registered.is_empty(), "rosnode cleanup"),
-            ];
-            let hints = hints.into_iter().filter(|(is_needed, _)| *is_needed);
-            let hints: Vec<&str> = hints.map(|(_, hint)| hint).collect();
+            let restore = left.sim_time.as_ref().map(|left| match left {
+                SimTimeLeft::NotTaken => "rosparam delete /use_sim_time",
+                SimTimeLeft::OtherPlayer { .. } => {
+                    "rosparam delete /use_sim_time if that player has ended"
+                }
+            });
+            let cleanup = (!left.registered.is_empty()).then_some("rosnode cleanup");
+            let hints: Vec<&str> = restore.into_iter().chain(cleanup).collect();
             tracing::warn!("{left}; hint: {}", hints.join(", "));
         }
     }

@@ -1,0 +1,64 @@
+//! Whether nodes that are known to the master still run: one that was killed stays registered.
+
+use std::time::Duration;
+use std::{io, thread};
+
+use crossbeam_channel::bounded;
+use dxr::Value;
+
+use super::client::MasterClient;
+use crate::ros1::rpc::client::call;
+use crate::ros1::rpc::error::RpcError;
+use crate::ros1::rpc::uri::RpcUri;
+
+/// How long a node may take to answer.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Whether a player of this name runs at this address; `None` if its machine does not answer, or not in time.
+pub(super) fn is_player(client: &MasterClient, (name, uri): (&str, &RpcUri)) -> Option<bool> {
+    match ask(client, uri, "getName")? {
+        Ok(Value::String(answer)) => Some(answer == name),
+        // It has taken the connection: the player is there, and busy or stopped.
+        Err(RpcError::TimedOut) => Some(true),
+        Err(RpcError::Io(error)) if !has_ended(&error) => None,
+        Err(RpcError::Over) => None,
+        // No program is there any more, or another one.
+        _ => Some(false),
+    }
+}
+
+/// Whether no program runs at this address any more. Nobody knows which one runs there: nodes of roscpp do not tell
+/// their names.
+pub(super) fn is_gone(client: &MasterClient, uri: &RpcUri) -> bool {
+    matches!(ask(client, uri, "getPid"), Some(Err(RpcError::Io(error))) if has_ended(&error))
+}
+
+/// The answer of a node; `None` if it is not there in time.
+fn ask(
+    client: &MasterClient,
+    uri: &RpcUri,
+    method: &'static str,
+) -> Option<Result<Value, RpcError>> {
+    let patience = PATIENCE.min(client.patience() / 4);
+    let (waits, at) = (client.waits.clone(), uri.clone());
+    let caller = vec![Value::String(client.node.clone())];
+    let (tell, told) = bounded(1);
+    // On a thread of its own, because the look-up of a name may take long.
+    let ask = move || {
+        let _ = tell.send(call(&at, (&waits, patience), method, caller));
+    };
+    let thread = thread::Builder::new().name("ros1-presence".to_owned());
+    thread.spawn(ask).ok()?;
+    // The call ends by itself if the name is known; otherwise half of the time is left for what comes next.
+    told.recv_timeout(client.patience() / 2).ok()
+}
+
+/// Whether the program at an address has ended, or ends.
+fn has_ended(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe
+    )
+}
