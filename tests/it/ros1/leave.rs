@@ -93,13 +93,13 @@ fn a_master_that_does_not_take_several_calls_in_one_gets_single_ones() {
 #[test]
 fn what_stays_at_a_master_that_does_not_answer_is_returned() {
     let master = other_master();
-    let (relay, silencer) = Relay::until_silenced(&master.master);
+    let (relay, switch) = Relay::with_switch(&master.master, Fate::Silence);
     let player = Joined::with(&relay.uri, |options| {
         options.use_sim_time = true;
         options.leaving = Duration::from_millis(300);
     });
     let output = player.advertise(&[strings(0, "/a"), strings(1, "/b")]);
-    silencer.silence();
+    switch.off();
     drop(output);
     let left = player.leave();
     assert_eq!(left.sim_time, Some(SimTimeLeft::NotTaken));

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 
-use bagplay::ros1::{Ros1Error, Ros1Event, Ros1Node, Ros1Options};
+use bagplay::ros1::{Ros1Error, Ros1Event, Ros1Left, Ros1Node, Ros1Options};
 
 use super::peer::{Slave, Subscriber, Val, ask, call, post, text, texts, try_call};
-use super::{Joined, free_master, strings};
+use super::relay::{Fate, Relay};
+use super::{Joined, free_master, message, send, strings};
 use crate::support::patience::until;
 
 #[test]
@@ -209,6 +210,37 @@ fn a_master_elsewhere_that_does_not_answer_is_not_replaced() {
         "{error}"
     );
     closing.join().unwrap();
+}
+
+#[test]
+fn a_master_that_answers_nonsense_counts_as_away() {
+    let master = Joined::with(&free_master(), |options| {
+        options.node_name = "/m".to_owned();
+    });
+    let (relay, switch) = Relay::with_switch(&master.master, Fate::Nonsense);
+    let player = Joined::with(&relay.uri, |_| ());
+    let mut output = player.advertise(&[strings(0, "/chatter")]);
+    let mut subscriber = Subscriber::of_topic(&master.master, "/listener", "/chatter");
+    player.joined("/listener");
+    switch.off();
+    let is_there = |wanted: bool| {
+        player.event("change", |event| match event {
+            Ros1Event::Master { is_there } => (*is_there == wanted).then_some(()),
+            _ => None,
+        });
+    };
+    is_there(false);
+    // Nodes that are connected need no master.
+    send(&mut output, &message(0, 0, 0, "payload"));
+    assert_eq!(subscriber.message().unwrap(), b"payload");
+    for _ in 0..6 {
+        let options = Ros1Options::new(relay.uri.parse().unwrap(), "other");
+        let error = Ros1Node::start(&options, drop).unwrap_err();
+        assert!(matches!(error, Ros1Error::OtherProgram { .. }), "{error}");
+    }
+    switch.on();
+    is_there(true);
+    assert_eq!(player.leave(), Ros1Left::default());
 }
 
 #[test]

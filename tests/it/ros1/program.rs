@@ -394,14 +394,14 @@ fn a_name_of_this_machine_that_nobody_knows_is_named() {
 #[test]
 fn what_stays_at_a_master_that_does_not_answer_is_named_with_what_helps() {
     let (master, files) = (Joined::player(), files());
-    let (relay, silencer) = Relay::until_silenced(&master.master);
+    let (relay, switch) = Relay::with_switch(&master.master, Fate::Silence);
     let flags = ["--use-sim-time", "--start-paused"];
     let run = WireRun::start(play(&relay.uri, &files.paths[0], &flags));
     let stop = [text("/x"), text("/rosbag2_player/stop")];
     until("the services", || {
         try_call(&master.master, "lookupService", &stop).is_some_and(|(code, _)| code == 1)
     });
-    silencer.silence();
+    switch.off();
     send_signal(run.process(), "-INT");
     let output = run.end();
     let text = text_of(&output);

@@ -18,6 +18,8 @@ pub(super) enum Fate {
     Unknown,
     /// It is never answered.
     Silence,
+    /// The answer is none of a master.
+    Nonsense,
 }
 
 /// A call as it was made: the method and the whole text.
@@ -31,30 +33,35 @@ pub(super) struct Relay {
     open: Arc<AtomicUsize>,
 }
 
-/// Makes a relay silent.
+/// Decides whether a relay passes calls.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Silencer(Arc<AtomicBool>);
+pub(super) struct Switch(Arc<AtomicBool>);
 
-impl Silencer {
-    /// No later call is answered.
-    pub(super) fn silence(&self) {
+impl Switch {
+    /// Calls are not passed from now on.
+    pub(super) fn off(&self) {
         self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Calls are passed again.
+    pub(super) fn on(&self) {
+        self.0.store(false, Ordering::SeqCst);
     }
 }
 
 impl Relay {
-    /// Before a real master; it passes all calls until it is silenced.
-    pub(super) fn until_silenced(master: &str) -> (Self, Silencer) {
-        let silencer = Silencer::default();
-        let silent = silencer.clone();
-        let relay = Self::before(master, move |_| {
-            if silent.0.load(Ordering::SeqCst) {
-                Fate::Silence
+    /// Before a real master; it passes all calls. What becomes of them while it is switched off is `off`.
+    pub(super) fn with_switch(master: &str, off: Fate) -> (Self, Switch) {
+        let switch = Switch::default();
+        let is_off = Arc::clone(&switch.0);
+        let decide = move |_: &Noted| {
+            if is_off.load(Ordering::SeqCst) {
+                off
             } else {
                 Fate::Pass
             }
-        });
-        (relay, silencer)
+        };
+        (Self::before(master, decide), switch)
     }
 
     /// Before a real master; `decide` is called before each call goes on.
@@ -68,12 +75,13 @@ impl Relay {
         let open: Arc<AtomicUsize> = Arc::default();
         let (noted, decide, master) = (Arc::clone(&calls), Arc::new(decide), master.to_owned());
         let being_made = Arc::clone(&open);
+        let nonsense: Arc<AtomicUsize> = Arc::default();
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let stream = stream.unwrap();
                 let (noted, decide, master) =
                     (Arc::clone(&noted), Arc::clone(&decide), master.clone());
-                let open = Arc::clone(&being_made);
+                let (open, nonsense) = (Arc::clone(&being_made), Arc::clone(&nonsense));
                 open.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
                     let mut stream = BufReader::new(stream);
@@ -89,6 +97,10 @@ impl Relay {
                         Fate::Pass => post(&master, &call.1),
                         Fate::Unknown => Some(UNKNOWN.to_owned()),
                         Fate::Silence => None,
+                        Fate::Nonsense => {
+                            let next = nonsense.fetch_add(1, Ordering::SeqCst);
+                            Some(NONSENSE[next % NONSENSE.len()].to_owned())
+                        }
                     };
                     noted.lock().unwrap().push(call);
                     open.fetch_sub(1, Ordering::SeqCst);
@@ -121,6 +133,17 @@ impl Relay {
         calls.into_iter().filter(is_change).collect()
     }
 }
+
+/// What other programs answer, or a master that is broken.
+const NONSENSE: [&str; 6] = [
+    "",
+    "no XML",
+    "<methodResponse><params>",
+    "<methodResponse><params><param><value><int>1</int></value></param></params></methodResponse>",
+    "<methodResponse><params><param><value><array><data></data></array></value></param></params></methodResponse>",
+    "<methodResponse><params><param><value><array><data><value><int>1</int></value><value></value><value><boolean>9\
+     </boolean></value></data></array></value></param></params></methodResponse>",
+];
 
 const UNKNOWN: &str = "<?xml version='1.0'?>\n<methodResponse>\n<fault>\n<value><struct>\n<member>\n<name>faultCode</name>\n\
     <value><int>1</int></value>\n</member>\n<member>\n<name>faultString</name>\n<value><string>no such method</string>\
