@@ -27,8 +27,8 @@ pub(super) fn is_player(client: &MasterClient, (name, uri): (&str, &RpcUri)) -> 
     }
 }
 
-/// Whether no program runs at this address any more. Nobody knows which one runs there: nodes of roscpp do not tell
-/// their names.
+/// Whether no program listens at this address any more. One that listens may be another than the node that was
+/// registered: nodes of roscpp do not tell their names.
 pub(super) fn is_gone(client: &MasterClient, uri: &RpcUri) -> bool {
     matches!(ask(client, uri, "getPid"), Some(Err(RpcError::Io(error))) if has_ended(&error))
 }
