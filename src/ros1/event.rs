@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::system::steady;
+use super::system::{NoPlace, steady};
 use crate::untrusted::Foreign;
 
 /// What happens on the network. Sent from several threads: the receiver must not block.
@@ -76,6 +76,13 @@ pub enum Ros1Event {
         /// Whether it answers.
         is_there: bool,
     },
+    /// The master does not register a topic or a service.
+    NotRegistered {
+        /// Its name.
+        name: String,
+        /// The reason that the master gives.
+        reason: String,
+    },
     /// The master asks this node to end: another node has registered under its name.
     Shutdown {
         /// The reason that the master gives.
@@ -92,6 +99,13 @@ pub enum Ros1Event {
         what: &'static str,
         /// How many are accepted.
         most: usize,
+    },
+    /// The system refuses connections. They are closed, or wait until it does not.
+    NoConnections {
+        /// What they are for.
+        what: &'static str,
+        /// Why.
+        reason: String,
     },
     /// A notice that has come several times since it was given last.
     Repeated {
@@ -112,6 +126,17 @@ impl fmt::Display for Ros1Event {
 }
 
 impl Ros1Event {
+    /// Connections are refused. `what`: what they are for.
+    pub(crate) fn refused(what: &'static str, refusal: NoPlace) -> Self {
+        match refusal {
+            NoPlace::Full(most) => Self::TooManyConnections { what, most },
+            NoPlace::System(error) => {
+                let reason = error.to_string();
+                Self::NoConnections { what, reason }
+            }
+        }
+    }
+
     fn unescaped(&self) -> String {
         match self {
             Self::SubscriberJoined { topic, node } => format!("{node} subscribes to {topic}"),
@@ -168,6 +193,9 @@ impl Ros1Event {
                     .to_owned()
             }
             Self::Master { is_there: true } => "the master of ROS 1 answers again".to_owned(),
+            Self::NotRegistered { name, reason } => {
+                format!("the master of ROS 1 does not register {name}: {reason}")
+            }
             Self::Shutdown { reason } => {
                 format!("the master of ROS 1 asks this player to end: {reason}")
             }
@@ -176,6 +204,9 @@ impl Ros1Event {
             ),
             Self::TooManyConnections { what, most } => {
                 format!("connections for {what} are refused: the limit of {most} is reached")
+            }
+            Self::NoConnections { what, reason } => {
+                format!("the system refuses connections for {what}: {reason}")
             }
             Self::Repeated { event, times } => {
                 let s = if *times == 1 { "" } else { "s" };
@@ -192,7 +223,9 @@ impl Ros1Event {
     /// they cannot hold back what this node itself has to say.
     fn notice(&self) -> Option<String> {
         match self {
-            Self::TypeMismatch { .. } | Self::TooManyConnections { .. } => Some(self.unescaped()),
+            Self::TypeMismatch { .. }
+            | Self::TooManyConnections { .. }
+            | Self::NoConnections { .. } => Some(self.unescaped()),
             // The number may be another one each time.
             Self::SubscriberLeft {
                 topic,

@@ -104,6 +104,12 @@ pub enum Ros1SkipReason {
     /// The MD5 sum of its type cannot be computed.
     #[error("the MD5 sum of its type is unknown: {0}")]
     NoSum(String),
+    /// A master would refuse its name.
+    #[error("its name is none of ROS 1")]
+    Name,
+    /// A master would refuse its type.
+    #[error("its type is not of the form PACKAGE/NAME: {}", Foreign::text(.0))]
+    Type(String),
     /// Another topic of this name has another type.
     #[error("a topic of this name has another type: {}", Foreign::text(.0))]
     OtherType(String),

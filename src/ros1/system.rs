@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How long the listener waits after the system has refused a connection, for want of file descriptors.
+/// How long a listener waits after the system has given it no connection, for want of file descriptors.
 const AFTER_REFUSAL: Duration = Duration::from_millis(100);
 
 /// The present instant of the monotonic clock.
@@ -160,14 +160,23 @@ fn timespec(time: Option<Duration>) -> Option<Timespec> {
     time.and_then(|time| Timespec::try_from(time).ok())
 }
 
-/// Gives each connection that a listener accepts to `take`, on a thread of its own; `most` at a time, further ones are
-/// closed, and `refused` is told. Ends with the node.
+/// Why a connection is not accepted.
+#[derive(Debug)]
+pub(crate) enum NoPlace {
+    /// There are as many as are accepted: so many. It is closed.
+    Full(usize),
+    /// The system gives no file descriptor, and it waits, or no thread, and it is closed.
+    System(io::Error),
+}
+
+/// Gives each connection that a listener accepts to `take`, on a thread of its own, `most` at a time; `refused` is told
+/// of further ones. Ends with the node.
 pub(crate) fn accept_each(
     name: &'static str,
     listener: TcpListener,
     (waits, most): (Waits, usize),
     take: impl Fn(TcpStream, SocketAddr) + Send + Sync + 'static,
-    refused: impl Fn(SocketAddr) + Send + 'static,
+    refused: impl Fn(NoPlace) + Send + 'static,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let take = Arc::new(take);
@@ -176,9 +185,9 @@ pub(crate) fn accept_each(
         while matches!(waits.readable(&listener, None), Ok(Waited::Ready)) {
             let (stream, peer) = match listener.accept() {
                 Ok(accepted) => accepted,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                Err(error) if is_of_peer(&error) => continue,
                 Err(error) => {
-                    tracing::debug!("{name}: a connection is not accepted: {error}");
+                    refused(NoPlace::System(error));
                     if waits.pause(AFTER_REFUSAL) {
                         return;
                     }
@@ -189,7 +198,7 @@ pub(crate) fn accept_each(
                 continue;
             }
             let Some(place) = places.take(1) else {
-                refused(peer);
+                refused(NoPlace::Full(most));
                 continue;
             };
             let take = Arc::clone(&take);
@@ -199,12 +208,20 @@ pub(crate) fn accept_each(
             };
             let thread = thread::Builder::new().name(name.to_owned());
             if let Err(error) = thread.spawn(handle) {
-                tracing::debug!("{name}: {peer} is refused: {error}");
+                refused(NoPlace::System(error));
             }
         }
     };
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(run).map(drop)
+}
+
+/// Whether the peer has gone before its connection was accepted.
+fn is_of_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
+    )
 }
 
 #[cfg(test)]

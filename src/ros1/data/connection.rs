@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::header::length;
 use super::patience::NodePatience;
-use super::queue::{Away, COPIED, Held, QueueRules, Queued, Waiting};
+use super::queue::{Away, COPIED, QueueRules, Queued, QueuedMessage, Waiting};
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::options::SlowSubscriber;
 use crate::ros1::system::{Budget, Share, steady};
@@ -26,7 +26,7 @@ const WRITE_SLICE: Duration = Duration::from_millis(100);
 pub(crate) struct Connection {
     topic: String,
     node: String,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     rules: QueueRules,
     events: Events,
     /// Shared with all connections of the same node.
@@ -38,15 +38,14 @@ pub(crate) struct Connection {
     room: Condvar,
     /// How many bytes the system has taken.
     taken: AtomicU64,
-    /// Whether `Waiting::away` is set; read without the lock.
-    is_away: AtomicBool,
 }
 
 impl Connection {
-    /// A connection to a node, whose headers have been exchanged.
+    /// A connection to a node, whose headers have been exchanged. The stream is shared with the thread that waits for
+    /// its end: a copy of it would be another file descriptor.
     pub(crate) fn new(
         (topic, node): (&str, String),
-        stream: TcpStream,
+        stream: Arc<TcpStream>,
         (rules, patience): (QueueRules, Arc<NodePatience>),
         (events, together): (Events, Arc<Budget>),
     ) -> io::Result<Self> {
@@ -64,7 +63,6 @@ impl Connection {
             work: Condvar::new(),
             room: Condvar::new(),
             taken: AtomicU64::new(0),
-            is_away: AtomicBool::new(false),
         })
     }
 
@@ -227,8 +225,9 @@ impl Connection {
             return;
         }
         state.queue.clear();
+        let away = state.away.take();
         drop(state);
-        if self.is_away.swap(false, Ordering::Relaxed) {
+        if away.is_some() {
             self.patience.is_back();
         }
         self.work.notify_one();
@@ -245,18 +244,24 @@ impl Connection {
             self.write(messages)?;
             let mut state = self.lock();
             state.taken(count, bytes);
-            let is_back = state.messages == 0;
+            // It has read what waited for it. Bytes that the system has taken are no proof: they may lie in its
+            // buffers while the subscriber is stopped.
+            let away = if state.messages == 0 {
+                state.away.take()
+            } else {
+                None
+            };
             drop(state);
             self.room.notify_all();
-            if is_back && self.is_away.load(Ordering::Relaxed) {
-                self.back();
+            if let Some(away) = away {
+                self.is_back(away);
             }
         }
         Ok(())
     }
 
     /// Waits for messages; `None` at the end.
-    fn next_messages(&self) -> Option<Vec<Held>> {
+    fn next_messages(&self) -> Option<Vec<QueuedMessage>> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
@@ -284,7 +289,7 @@ impl Connection {
 
     /// Writes messages. If the subscriber takes nothing for a moment, all that waits for it is copied, so that it keeps
     /// no chunk in memory: the read-ahead has to go on.
-    fn write(&self, messages: Vec<Held>) -> io::Result<()> {
+    fn write(&self, messages: Vec<QueuedMessage>) -> io::Result<()> {
         let lengths = messages.iter().map(|it| length(it.message.len()));
         let lengths: Vec<[u8; 4]> = lengths.collect();
         let parts = lengths.iter().zip(&messages);
@@ -303,7 +308,10 @@ impl Connection {
             }
         }
         // The copy counts until it is written.
-        let _shares: Vec<Share> = messages.into_iter().map(Held::into_share).collect();
+        let _shares: Vec<Share> = messages
+            .into_iter()
+            .map(QueuedMessage::into_share)
+            .collect();
         let mut left = &left[..];
         while !left.is_empty() {
             self.copy_queue();
@@ -315,7 +323,7 @@ impl Connection {
 
     /// Writes what the system takes; `None` if it has taken nothing for a moment.
     fn write_some(&self, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
-        match (&self.stream).write_vectored(parts) {
+        match (&*self.stream).write_vectored(parts) {
             Ok(0) => Err(io::ErrorKind::WriteZero.into()),
             Ok(count) => {
                 self.taken.fetch_add(count as u64, Ordering::Relaxed);
@@ -340,24 +348,16 @@ impl Connection {
     /// see it before it has written all that waits.
     fn goes_away(&self, state: &mut Waiting, since: Instant) {
         state.away = Some(Away { since, lost: 1 });
-        self.is_away.store(true, Ordering::Relaxed);
         self.patience.is_stuck();
     }
 
-    /// The subscriber has read what waited for it. Bytes that the system has taken are no proof: they may
-    /// lie in its buffers while the subscriber is stopped.
-    fn back(&self) {
-        let away = self.lock().away.take();
-        if self.is_away.swap(false, Ordering::Relaxed) {
-            self.patience.is_back();
-        }
-        if let Some(Away { since, lost }) = away {
-            self.events.send(Ros1Event::Back {
-                topic: self.topic.clone(),
-                node: self.node.clone(),
-                away: steady().saturating_duration_since(since),
-                lost,
-            });
-        }
+    fn is_back(&self, Away { since, lost }: Away) {
+        self.patience.is_back();
+        self.events.send(Ros1Event::Back {
+            topic: self.topic.clone(),
+            node: self.node.clone(),
+            away: steady().saturating_duration_since(since),
+            lost,
+        });
     }
 }

@@ -59,14 +59,9 @@ impl Listener {
     pub(crate) fn run(self, listener: TcpListener) -> io::Result<()> {
         let bound = (self.waits.clone(), MOST_CONNECTIONS);
         let events = self.events.clone();
-        let refused = move |_| {
-            events.send(Ros1Event::TooManyConnections {
-                what: "messages",
-                most: MOST_CONNECTIONS,
-            });
-        };
-        let take = move |stream: TcpStream, peer| {
-            if let Err(error) = self.take(&stream) {
+        let refused = move |refusal| events.send(Ros1Event::refused("messages", refusal));
+        let take = move |stream, peer| {
+            if let Err(error) = self.take(&Arc::new(stream)) {
                 tracing::debug!("{peer}: {error}");
             }
         };
@@ -74,7 +69,8 @@ impl Listener {
     }
 
     /// Serves a connection until it is closed.
-    fn take(&self, mut stream: &TcpStream) -> Result<(), NoConnection> {
+    fn take(&self, accepted: &Arc<TcpStream>) -> Result<(), NoConnection> {
+        let mut stream: &TcpStream = accepted;
         let until = steady() + PATIENCE;
         stream.set_write_timeout(Some(PATIENCE))?;
         let fields = decode(&read_block(stream, (&self.waits, Some(until)), MAX_HEADER)?)?;
@@ -101,7 +97,7 @@ impl Listener {
         let joined = (topic, node.to_owned());
         let rules = (publication.rules, self.patience_of(name.as_deref()));
         let shared = (self.events.clone(), Arc::clone(&self.together));
-        let connection = Connection::new(joined, stream.try_clone()?, rules, shared)?;
+        let connection = Connection::new(joined, Arc::clone(accepted), rules, shared)?;
         let connection = Arc::new(connection);
         connection.start()?;
         publication.connect(&connection);

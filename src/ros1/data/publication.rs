@@ -300,7 +300,7 @@ mod tests {
         let (stream, _) = listener.accept().unwrap();
         let connection = Connection::new(
             ("/images", "/stuck".to_owned()),
-            stream,
+            Arc::new(stream),
             (rules, Arc::clone(patience)),
             (Events::new(|_| ()), Arc::clone(together)),
         );

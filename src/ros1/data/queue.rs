@@ -41,12 +41,12 @@ pub(crate) enum Queued {
 
 /// A message that waits or is being written, and its part of what all may have waiting.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct QueuedMessage {
     pub(super) message: Bytes,
     share: Share,
 }
 
-impl Held {
+impl QueuedMessage {
     /// Its part alone: for a copy of the message.
     pub(super) fn into_share(self) -> Share {
         self.share
@@ -58,7 +58,7 @@ impl Held {
 pub(super) struct Waiting {
     /// What waits for all subscribers.
     together: Arc<Budget>,
-    pub(super) queue: VecDeque<Held>,
+    pub(super) queue: VecDeque<QueuedMessage>,
     /// How many messages at the front of the queue are copies, or small.
     pub(super) copies: usize,
     /// Those in the queue and those that are being written.
@@ -106,7 +106,7 @@ impl Waiting {
         self.bytes += message.len();
         self.messages += 1;
         let share = self.together.take_over(message.len());
-        self.queue.push_back(Held { message, share });
+        self.queue.push_back(QueuedMessage { message, share });
     }
 
     /// Whether a jump waits for it.
@@ -133,14 +133,14 @@ impl Waiting {
         oldest.is_some()
     }
 
-    pub(super) fn pop(&mut self) -> Option<Held> {
+    pub(super) fn pop(&mut self) -> Option<QueuedMessage> {
         self.copies = self.copies.saturating_sub(1);
         self.queue.pop_front()
     }
 
     /// Copies one message of the queue; false if all are copies.
     pub(super) fn copy_one(&mut self) -> bool {
-        let Some(Held { message, .. }) = self.queue.get_mut(self.copies) else {
+        let Some(QueuedMessage { message, .. }) = self.queue.get_mut(self.copies) else {
             return false;
         };
         if message.len() >= COPIED {

@@ -1,20 +1,24 @@
 //! [`MasterClient`]: the calls that this node makes of its master.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use dxr::Value;
 
-use crate::ros1::rpc::client::{Call, call, call_several};
+use crate::ros1::rpc::client::{Call, Peer, call, call_several};
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
-use crate::ros1::system::{Waits, steady};
+use crate::ros1::system::{Budget, Waits, steady};
 
 /// How long a call may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How many calls are made in one.
 const TOGETHER: usize = 500;
+/// How many other nodes may be asked at a time.
+const MOST_ASKED: usize = 4;
 /// How often it is tried whether a call has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -28,6 +32,10 @@ pub(crate) struct MasterClient {
     pub(crate) waits: Waits,
     /// When all calls have to be done.
     until: Option<Instant>,
+    /// Where the master was found last.
+    found: Arc<Mutex<Vec<SocketAddr>>>,
+    /// The places of the threads that ask other nodes: the look-up of a name may take long.
+    pub(super) asking: Arc<Budget>,
 }
 
 /// The nodes of each topic, by name.
@@ -66,6 +74,8 @@ impl MasterClient {
             node: node.to_owned(),
             waits,
             until: None,
+            found: Arc::default(),
+            asking: Budget::new(MOST_ASKED),
         }
     }
 
@@ -91,7 +101,20 @@ impl MasterClient {
     }
 
     fn call_with(&self, method: &str, params: Vec<Value>) -> Result<Value, RpcError> {
-        call(&self.uri, (&self.waits, self.patience()), method, params)
+        let limits = (&self.waits, self.patience());
+        call(&self.peer()?, limits, method, params)
+    }
+
+    /// The master. The last calls look up no name: that may take longer than they have.
+    fn peer(&self) -> io::Result<Peer<'_>> {
+        let lock = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().clone();
+        if self.until.is_some() && !known.is_empty() {
+            return Ok(Peer::found(&self.uri, known));
+        }
+        let peer = Peer::look_up(&self.uri)?;
+        lock().clone_from(&peer.addresses);
+        Ok(peer)
     }
 
     /// Whether a master answers.
@@ -133,7 +156,9 @@ impl MasterClient {
         };
         let mut made = 0;
         for some in calls.chunks(TOGETHER) {
-            match call_several(&self.uri, (&self.waits, self.patience()), some) {
+            let limits = (&self.waits, self.patience());
+            let peer = self.peer().map_err(|error| (made, error.into()))?;
+            match call_several(&peer, limits, some) {
                 Ok(()) => made += some.len(),
                 Err(error) if is_answer(&error) => break,
                 Err(error) => return Err((made, error)),
@@ -245,4 +270,28 @@ fn nodes_by_topic(value: &Value) -> Option<NodesByTopic> {
         _ => None,
     };
     rows.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::ros1::system::waits;
+
+    #[test]
+    fn the_last_calls_look_up_no_name() {
+        let (_ender, waits) = waits().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // Names of this domain belong to nobody.
+        let uri = RpcUri::of("master.invalid", 11311);
+        let client = MasterClient::new(&uri, "/player", waits.clone());
+        assert!(client.peer().is_err());
+        *client.found.lock().unwrap() = vec![listener.local_addr().unwrap()];
+        let leaving = client.leaving(&waits, steady() + PATIENCE);
+        let peer = leaving.peer().unwrap();
+        assert_eq!(peer.addresses, [listener.local_addr().unwrap()]);
+        // Other calls do: the address may be another one.
+        assert!(client.peer().is_err());
+    }
 }

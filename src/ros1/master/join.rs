@@ -1,6 +1,7 @@
 //! [`join`]: finds the master of a network, or serves one, and the addresses at which a node listens.
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 use std::{io, thread};
 
 use super::client::MasterClient;
@@ -10,6 +11,9 @@ use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::system::Waits;
+
+/// How long a connection to a master that has just answered may take.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Finds the master, or serves one until `waits` end; returns whether this node serves it.
 pub(crate) fn join(
@@ -45,19 +49,29 @@ fn master_listener(uri: &RpcUri) -> io::Result<TcpListener> {
     let address = addresses.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
     // The system refuses addresses of other machines.
     drop(TcpListener::bind((address.ip(), 0))?);
-    let ip = if address.ip().is_loopback() {
-        address.ip()
-    } else {
-        bind_address(uri.host())
-    };
-    TcpListener::bind((ip, address.port()))
+    // A name of this machine may stand for a loopback address here and for another one elsewhere.
+    TcpListener::bind((bind_address(uri.host()), address.port()))
 }
 
-/// The address from which a master is reached: other nodes reach this one there.
+/// The host at which other nodes reach this one: the address from which the master is reached. If that is a loopback
+/// address, and the master is named otherwise, that name is one of this machine.
 pub(crate) fn local_host(master: &RpcUri) -> Result<String, Ros1Error> {
-    let addresses = master.addresses()?;
-    let stream = TcpStream::connect(&addresses[..])?;
-    Ok(stream.local_addr()?.ip().to_string())
+    let mut failure = io::ErrorKind::AddrNotAvailable.into();
+    for address in master.addresses()? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return Ok(own_host(master.host(), stream.local_addr()?.ip())),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure.into())
+}
+
+fn own_host(master: &str, address: IpAddr) -> String {
+    if address.is_loopback() && !bind_address(master).is_loopback() {
+        master.to_owned()
+    } else {
+        address.to_string()
+    }
 }
 
 /// Where to listen to be reached at a host. A name may stand for other addresses elsewhere.
@@ -83,4 +97,22 @@ pub(crate) fn check_host(host: &str, events: &Events) -> io::Result<()> {
     };
     let thread = thread::Builder::new().name("ros1-host".to_owned());
     thread.spawn(look_up).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_master_that_is_named_otherwise_than_localhost_is_on_a_machine_that_others_reach() {
+        let loopback = IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1));
+        for (master, address, host) in [
+            ("robot", loopback, "robot"),
+            ("localhost", loopback, "127.0.1.1"),
+            ("127.0.0.1", loopback, "127.0.1.1"),
+            ("robot", IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7)), "10.0.0.7"),
+        ] {
+            assert_eq!(own_host(master, address), host);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::client::{MasterClient, SystemState, locked_in_time};
 use super::left::{Ros1Left, SimTimeLeft};
-use super::presence::is_gone;
+use super::presence::is_running;
 use super::sim_time::SimTime;
 use crate::ros1::data::publications::{CLOCK, Publications};
 use crate::ros1::event::{Events, Ros1Event};
@@ -54,6 +54,8 @@ pub(crate) struct Registrations {
     services: BTreeSet<String>,
     /// What was asked for and is not ended: the master may have it although its answer has not come.
     asked: BTreeSet<Asked>,
+    /// What the master refuses. It was told.
+    refused: BTreeSet<Asked>,
     /// Nothing is registered any more.
     is_ending: bool,
 }
@@ -82,6 +84,8 @@ pub(crate) struct Known {
     foreign_clock: Option<String>,
     /// The one that was told.
     told_clock: Option<String>,
+    /// The nodes that publish the clock as far as the master knows, and have ended, with their addresses.
+    ended_clocks: BTreeSet<(String, String)>,
 }
 
 impl Keeper {
@@ -110,22 +114,32 @@ impl Keeper {
         self.lock().foreign_clock.clone()
     }
 
-    /// Another node that publishes the clock. Those that were killed are still registered, and do not count.
-    fn find_foreign_clock(&self, system: &SystemState) -> Option<String> {
-        let nodes = system.publishers.get(CLOCK)?;
+    /// Looks for another node that publishes the clock, among those that are registered as its publishers. Nodes that
+    /// were killed are still registered, and do not count.
+    fn find_foreign_clock(&self, nodes: &[String]) -> Result<(), RpcError> {
         let others = nodes.iter().filter(|node| **node != self.client.node);
-        let mut others = others.enumerate();
-        let found = others.find(|(asked, node)| *asked >= MOST_CLOCKS || self.may_run(node));
-        found.map(|(_, node)| node.clone())
-    }
-
-    /// Whether a node may still run, as far as it can be known.
-    fn may_run(&self, node: &str) -> bool {
-        match self.client.node_uri(node) {
-            Ok(Some(uri)) => !is_gone(&self.client, &uri),
-            Ok(None) => false,
-            Err(_) => true,
+        let ended = self.lock().ended_clocks.clone();
+        let (mut found, mut still_ended) = (None, BTreeSet::new());
+        for (asked, node) in others.enumerate() {
+            let Some(uri) = self.client.node_uri(node)? else {
+                continue;
+            };
+            let known = (node.clone(), uri.to_string());
+            let is_running = if asked < MOST_CLOCKS {
+                // What is not known now is as it was.
+                is_running(&self.client, &uri).unwrap_or_else(|| !ended.contains(&known))
+            } else {
+                true
+            };
+            if is_running {
+                found = Some(node.clone());
+                break;
+            }
+            still_ended.insert(known);
         }
+        let mut known = self.lock();
+        (known.foreign_clock, known.ended_clocks) = (found, still_ended);
+        Ok(())
     }
 
     /// Whether the master answers.
@@ -133,7 +147,8 @@ impl Keeper {
         !self.lock().is_away
     }
 
-    /// Registers topics and services that are new, and ends the registrations of topics that are gone.
+    /// Registers topics and services that are new, and ends the registrations of topics that are gone. Those that the
+    /// master refuses are told once.
     pub(crate) fn register(&self) -> Result<(), RpcError> {
         let mut registered = self.registrations();
         if registered.is_ending || self.is_replaced.load(Ordering::Relaxed) {
@@ -147,16 +162,19 @@ impl Keeper {
             .collect();
         for (topic, kind) in &wanted {
             if registered.topics.get(topic) != Some(kind) {
-                registered.asked.insert(Asked::Topic(topic.clone()));
-                self.client.register(topic, kind, &self.here)?;
-                registered.topics.insert(topic.clone(), kind.clone());
+                let asked = Asked::Topic(topic.clone());
+                registered.asked.insert(asked.clone());
+                let answer = self.client.register(topic, kind, &self.here);
+                if self.is_taken(&mut registered, asked, answer)? {
+                    registered.topics.insert(topic.clone(), kind.clone());
+                }
             }
         }
-        let gone = registered
-            .topics
-            .keys()
-            .filter(|it| !wanted.contains_key(*it));
-        let gone: Vec<String> = gone.cloned().collect();
+        let gone = registered.asked.iter().filter_map(|it| match it {
+            Asked::Topic(topic) if !wanted.contains_key(topic) => Some(topic.clone()),
+            _ => None,
+        });
+        let gone: Vec<String> = gone.collect();
         for topic in gone {
             self.client.unregister(&topic, &self.here)?;
             registered.topics.remove(&topic);
@@ -164,13 +182,39 @@ impl Keeper {
         }
         for service in self.services.names() {
             if !registered.services.contains(&service) {
-                registered.asked.insert(Asked::Service(service.clone()));
+                let asked = Asked::Service(service.clone());
+                registered.asked.insert(asked.clone());
                 let at = (self.data.as_str(), &self.here);
-                self.client.register_service(&service, at)?;
-                registered.services.insert(service);
+                let answer = self.client.register_service(&service, at);
+                if self.is_taken(&mut registered, asked, answer)? {
+                    registered.services.insert(service);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether the master has registered what it was asked for. What it refuses does not keep the rest from it.
+    fn is_taken(
+        &self,
+        registered: &mut Registrations,
+        asked: Asked,
+        answer: Result<(), RpcError>,
+    ) -> Result<bool, RpcError> {
+        match answer {
+            Ok(()) => {
+                registered.refused.remove(&asked);
+                Ok(true)
+            }
+            Err(RpcError::Refused { text: reason, .. }) => {
+                if registered.refused.insert(asked.clone()) {
+                    let name = asked.into_name();
+                    self.events.send(Ros1Event::NotRegistered { name, reason });
+                }
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Restores `/use_sim_time`, then ends all registrations, in this time. The calls of this keeper must have ended:
@@ -211,9 +255,10 @@ impl Keeper {
 
     /// Asks the master what is registered, and registers what is missing there.
     pub(crate) fn look(&self) -> Result<(), RpcError> {
-        let system = self.client.system_state()?;
         let node = &self.client.node;
+        // What is registered meanwhile would be missing in the answer.
         let mut registered = self.registrations();
+        let system = self.client.system_state()?;
         registered
             .topics
             .retain(|topic, _| system.publishes(node, topic));
@@ -221,11 +266,10 @@ impl Keeper {
             .services
             .retain(|service| system.offers(node, service));
         drop(registered);
-        let foreign_clock = self.find_foreign_clock(&system);
-        let mut known = self.lock();
-        (known.system, known.foreign_clock) = (system, foreign_clock);
-        drop(known);
-        self.register()
+        let clocks = system.publishers.get(CLOCK).cloned().unwrap_or_default();
+        self.lock().system = system;
+        self.register()?;
+        self.find_foreign_clock(&clocks)
     }
 
     /// Asks the master regularly, until the node ends.
@@ -247,7 +291,7 @@ impl Keeper {
         if matches!(looked, Err(RpcError::Over)) {
             return;
         }
-        let is_away = looked.is_err();
+        let is_away = looked.as_ref().is_err_and(is_no_answer);
         if let Err(error) = looked {
             tracing::debug!("ROS 1 master: {error}");
         }
@@ -266,6 +310,11 @@ impl Keeper {
             self.events.send(Ros1Event::ForeignClock { node });
         }
     }
+}
+
+/// Whether a master has not answered, or not as a master does. One that refuses is there.
+fn is_no_answer(error: &RpcError) -> bool {
+    !matches!(error, RpcError::Refused { .. } | RpcError::Fault(_))
 }
 
 /// Whether a master that has not taken a call still has what it had. One that refuses connections has ended, and has

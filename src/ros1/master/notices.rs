@@ -10,7 +10,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use dxr::Value;
 
 use super::registry::Notice;
-use crate::ros1::rpc::client::call;
+use crate::ros1::rpc::client::{Peer, call};
 use crate::ros1::rpc::size::size_of;
 use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::system::{Budget, Share, Waits};
@@ -94,10 +94,16 @@ fn make_all(calls: &Receiver<Waiting>, waits: &Waits) {
         if waits.is_over() {
             return;
         }
-        let called = uri
-            .parse::<RpcUri>()
-            .and_then(|uri| call(&uri, (waits, PATIENCE), method, params.to_vec()));
-        if let Err(error) = called {
+        let call = || {
+            let uri: RpcUri = uri.parse()?;
+            call(
+                &Peer::look_up(&uri)?,
+                (waits, PATIENCE),
+                method,
+                params.to_vec(),
+            )
+        };
+        if let Err(error) = call() {
             tracing::debug!("ROS 1 master: {method}: {error}");
         }
     }

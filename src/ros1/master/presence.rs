@@ -7,7 +7,7 @@ use crossbeam_channel::bounded;
 use dxr::Value;
 
 use super::client::MasterClient;
-use crate::ros1::rpc::client::call;
+use crate::ros1::rpc::client::{Peer, call};
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 
@@ -27,10 +27,15 @@ pub(super) fn is_player(client: &MasterClient, (name, uri): (&str, &RpcUri)) -> 
     }
 }
 
-/// Whether no program listens at this address any more. One that listens may be another than the node that was
-/// registered: nodes of roscpp do not tell their names.
-pub(super) fn is_gone(client: &MasterClient, uri: &RpcUri) -> bool {
-    matches!(ask(client, uri, "getPid"), Some(Err(RpcError::Io(error))) if has_ended(&error))
+/// Whether a program listens at this address; `None` if that is not known. One that listens may be another than the
+/// node that was registered: nodes of roscpp do not tell their names.
+pub(super) fn is_running(client: &MasterClient, uri: &RpcUri) -> Option<bool> {
+    match ask(client, uri, "getPid")? {
+        Err(RpcError::Io(error)) => has_ended(&error).then_some(false),
+        Err(RpcError::Over | RpcError::Busy) => None,
+        // It has taken the connection.
+        _ => Some(true),
+    }
 }
 
 /// The answer of a node; `None` if it is not there in time.
@@ -39,13 +44,17 @@ fn ask(
     uri: &RpcUri,
     method: &'static str,
 ) -> Option<Result<Value, RpcError>> {
+    let place = client.asking.take(1)?;
     let patience = PATIENCE.min(client.patience() / 4);
     let (waits, at) = (client.waits.clone(), uri.clone());
     let caller = vec![Value::String(client.node.clone())];
     let (tell, told) = bounded(1);
     // On a thread of its own, because the look-up of a name may take long.
     let ask = move || {
-        let _ = tell.send(call(&at, (&waits, patience), method, caller));
+        let _place = place;
+        let peer = Peer::look_up(&at).map_err(RpcError::from);
+        let answer = peer.and_then(|peer| call(&peer, (&waits, patience), method, caller));
+        let _ = tell.send(answer);
     };
     let thread = thread::Builder::new().name("ros1-presence".to_owned());
     thread.spawn(ask).ok()?;

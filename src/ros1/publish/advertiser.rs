@@ -83,6 +83,8 @@ impl Advertiser {
     pub(super) fn withdraw_clock(&self, clock: &Publication) {
         self.publications.remove(CLOCK);
         clock.end();
+        // Times that wait are no loss.
+        clock.close();
         self.register_soon();
         self.events.send(Ros1Event::OwnClock { is_served: false });
     }

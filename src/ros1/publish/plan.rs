@@ -103,7 +103,7 @@ fn advertised(
     if topic.encoding != "ros1" {
         return Err(Ros1SkipReason::Encoding(topic.encoding.clone()));
     }
-    let name = format!("/{}", played.name.trim_start_matches('/'));
+    let name = topic_name(&played.name).ok_or(Ros1SkipReason::Name)?;
     if serves_clock && name == CLOCK {
         return Err(Ros1SkipReason::OwnClock);
     }
@@ -114,6 +114,10 @@ fn advertised(
     let is_definition = |schema: &&Schema| schema.encoding == "ros1msg";
     let schema = topic.schema.as_ref().filter(is_definition);
     let schema = schema.ok_or_else(|| no_sum("its definition is not recorded".to_owned()))?;
+    let type_name = schema.name.replacen("/msg/", "/", 1);
+    if !is_type_name(&type_name) {
+        return Err(Ros1SkipReason::Type(type_name));
+    }
     // What the publisher itself has sent is right whatever the text is.
     let md5 = match &topic.ros1_md5 {
         Some(recorded) => recorded.clone(),
@@ -132,12 +136,33 @@ fn advertised(
     };
     let advertised = Advertised {
         name,
-        type_name: schema.name.replacen("/msg/", "/", 1),
+        type_name,
         md5,
         definition: schema.data.clone(),
         latching,
     };
     Ok((advertised, transcoder))
+}
+
+/// The name of a topic as a master has it; `None` if a master refuses it.
+fn topic_name(recorded: &str) -> Option<String> {
+    let parts = recorded.split('/').filter(|part| !part.is_empty());
+    let parts: Vec<&str> = parts.collect();
+    (!parts.is_empty() && parts.iter().all(|part| is_part(part)))
+        .then(|| format!("/{}", parts.join("/")))
+}
+
+fn is_type_name(name: &str) -> bool {
+    let parts = name.split_once('/');
+    parts.is_some_and(|(package, name)| {
+        !name.contains('/') && [package, name].iter().all(|part| is_part(part))
+    })
+}
+
+/// Whether a master takes this as a part of a name. Nodes are stricter, but not all of them.
+fn is_part(part: &str) -> bool {
+    let is_refused = |c: char| c == ':' || c.is_whitespace() || c.is_control();
+    !part.is_empty() && !part.contains(is_refused)
 }
 
 #[cfg(test)]
@@ -257,6 +282,42 @@ mod tests {
         assert_eq!(
             latching(Some(Durability::TransientLocal)),
             Latching::LastOfEach
+        );
+    }
+
+    #[test]
+    fn names_that_a_master_refuses_are_left_out() {
+        let string = |id, name: &str, kind: &str| played(id, name, kind, "string data\n");
+        let all = [
+            string(0, "/a//b/", "std_msgs/String"),
+            string(1, "/", "std_msgs/String"),
+            string(2, "/a b", "std_msgs/String"),
+            string(3, "rt:a", "std_msgs/String"),
+            string(4, "/c", "String"),
+            string(5, "/d", "std_msgs/more/String"),
+            string(6, "a/b", "std_msgs/String"),
+        ];
+        let (planned, skipped) = plan(&all, (true, &[]), Ros2Messages::LeftOut);
+        let [one] = planned.as_slice() else {
+            panic!("{planned:?}");
+        };
+        // A master has one topic of both names.
+        assert_eq!(one.advertised.name, "/a/b");
+        assert_eq!(one.ids, [(TopicId(0), None), (TopicId(6), None)]);
+        let kind = |name: &str| Ros1SkipReason::Type(name.to_owned());
+        let reasons: Vec<_> = skipped
+            .into_iter()
+            .map(|one| (one.id.0, one.reason))
+            .collect();
+        assert_eq!(
+            reasons,
+            [
+                (1, Ros1SkipReason::Name),
+                (2, Ros1SkipReason::Name),
+                (3, Ros1SkipReason::Name),
+                (4, kind("String")),
+                (5, kind("std_msgs/more/String")),
+            ]
         );
     }
 }

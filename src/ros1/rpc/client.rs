@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use dxr::Value;
@@ -42,20 +42,39 @@ impl Call {
     }
 }
 
-/// Calls a method; returns the value of the answer, if its status is 1. Takes `patience` at most, beside the look-up of
-/// the name. [`RpcError::TimedOut`]: the peer has taken the connection, and does not answer.
+/// A master or a node, and where it is.
+#[derive(Debug)]
+pub(crate) struct Peer<'a> {
+    uri: &'a RpcUri,
+    pub(crate) addresses: Vec<SocketAddr>,
+}
+
+impl<'a> Peer<'a> {
+    /// Looks up its name. That may take long.
+    pub(crate) fn look_up(uri: &'a RpcUri) -> io::Result<Self> {
+        Ok(Self::found(uri, uri.addresses()?))
+    }
+
+    /// One whose name was looked up before.
+    pub(crate) const fn found(uri: &'a RpcUri, addresses: Vec<SocketAddr>) -> Self {
+        Self { uri, addresses }
+    }
+}
+
+/// Calls a method; returns the value of the answer, if its status is 1. Takes `patience` at most.
+/// [`RpcError::TimedOut`]: the peer has taken the connection, and does not answer.
 pub(crate) fn call(
-    uri: &RpcUri,
+    peer: &Peer<'_>,
     limits: (&Waits, Duration),
     method: &str,
     params: Vec<Value>,
 ) -> Result<Value, RpcError> {
-    unpacked(answer_of(uri, limits, method, params)?)
+    unpacked(answer_of(peer, limits, method, params)?)
 }
 
 /// Makes several calls in one. An error if the peer does not answer each of them.
 pub(crate) fn call_several(
-    uri: &RpcUri,
+    peer: &Peer<'_>,
     limits: (&Waits, Duration),
     calls: &[Call],
 ) -> Result<(), RpcError> {
@@ -63,7 +82,7 @@ pub(crate) fn call_several(
         return Ok(());
     }
     let several = calls.iter().cloned().map(Call::into_value).collect();
-    match answer_of(uri, limits, SEVERAL, vec![Value::Array(several)])? {
+    match answer_of(peer, limits, SEVERAL, vec![Value::Array(several)])? {
         Value::Array(answers)
             if answers.len() == calls.len()
                 && answers.iter().all(|it| matches!(it, Value::Array(_))) =>
@@ -75,16 +94,15 @@ pub(crate) fn call_several(
 }
 
 fn answer_of(
-    uri: &RpcUri,
+    peer: &Peer<'_>,
     (waits, patience): (&Waits, Duration),
     method: &str,
     params: Vec<Value>,
 ) -> Result<Value, RpcError> {
     let body = call_text(method, params)?;
-    let addresses = uri.addresses()?;
     let until = steady() + patience;
-    let mut failure = RpcError::Io(io::ErrorKind::AddrNotAvailable.into());
-    for address in addresses {
+    let mut failure = None;
+    for address in &peer.addresses {
         // Nothing is asked any more, even if the answer would not matter.
         if waits.is_over() {
             return Err(RpcError::Over);
@@ -93,18 +111,28 @@ fn answer_of(
         if left.is_zero() {
             return Err(io::Error::from(io::ErrorKind::TimedOut).into());
         }
-        match TcpStream::connect_timeout(&address, left) {
+        match TcpStream::connect_timeout(address, left) {
             Ok(stream) => {
                 let mut http = HttpStream::new(&stream, waits)?;
                 // A peer that reads nothing takes no longer than one that answers nothing.
                 stream.set_write_timeout(Some(left))?;
-                http.send_request((&uri.authority(), uri.path()), &body)?;
+                http.send_request((&peer.uri.authority(), peer.uri.path()), &body)?;
                 return read_answer(&http.response(until)?);
             }
-            Err(error) => failure = error.into(),
+            Err(error) => failure = Some(more_telling(failure, error)),
         }
     }
-    Err(failure)
+    let failure = failure.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into());
+    Err(failure.into())
+}
+
+/// Why a peer is not reached that has several addresses: one that refuses is there, whatever becomes of the others.
+fn more_telling(first: Option<io::Error>, next: io::Error) -> io::Error {
+    let is_refusal = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    match first {
+        Some(first) if is_refusal(&first) || !is_refusal(&next) => first,
+        _ => next,
+    }
 }
 
 /// The value of `[status, text, value]`.
@@ -121,4 +149,24 @@ fn unpacked(answer: Value) -> Result<Value, RpcError> {
     Err(RpcError::Invalid(
         "the answer is not [status, text, value]".to_owned(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_refuses_at_one_of_its_addresses_refuses() {
+        use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, TimedOut};
+        for (kinds, told) in [
+            (&[AddrNotAvailable][..], AddrNotAvailable),
+            (&[ConnectionRefused, AddrNotAvailable], ConnectionRefused),
+            (&[AddrNotAvailable, ConnectionRefused], ConnectionRefused),
+            (&[TimedOut, AddrNotAvailable], TimedOut),
+        ] {
+            let errors = kinds.iter().map(|kind| io::Error::from(*kind));
+            let failure = errors.fold(None, |first, next| Some(more_telling(first, next)));
+            assert_eq!(failure.unwrap().kind(), told);
+        }
+    }
 }

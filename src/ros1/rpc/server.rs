@@ -89,12 +89,7 @@ pub(crate) fn serve(
     methods: Arc<dyn Methods>,
 ) -> io::Result<()> {
     let events = events.clone();
-    let refused = move |_| {
-        events.send(Ros1Event::TooManyConnections {
-            what,
-            most: MOST_CONNECTIONS,
-        });
-    };
+    let refused = move |refusal| events.send(Ros1Event::refused(what, refusal));
     let bound = (waits.clone(), MOST_CONNECTIONS);
     let waits = waits.clone();
     let (bytes, one_at_a_time) = (Budget::new(MOST_BYTES), Mutex::new(()));
@@ -107,7 +102,8 @@ pub(crate) fn serve(
     accept_each(name, listener, bound, take, refused)
 }
 
-/// Answers the calls of one connection. Answers are made one at a time, because they may be much larger than requests.
+/// Answers the calls of one connection. Calls are read, and answers are made, one at a time: both may take much more
+/// memory than requests.
 fn answer_all(
     stream: &TcpStream,
     (waits, (bytes, one_at_a_time)): (&Waits, (&Arc<Budget>, &Mutex<()>)),
@@ -132,13 +128,12 @@ fn answer_all(
                 return Err(error);
             }
         };
+        let only = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = match read_call(&request.body) {
-            Ok((method, params)) => {
-                let _only = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-                answer_text(answered(methods, &method, &params))?
-            }
+            Ok((method, params)) => answer_text(answered(methods, &method, &params))?,
             Err(error) => fault_text(&error.to_string())?,
         };
+        drop(only);
         let share = (text.len() > SMALL).then(|| bytes.take(text.len()));
         if matches!(share, Some(None)) {
             text = fault_text("too many large answers are being sent")?;

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use bagplay::ros1::{Ros1Error, Ros1Event, Ros1Left, Ros1Node, Ros1Options};
 
 use super::peer::{Slave, Subscriber, Val, ask, call, post, text, texts, try_call};
-use super::relay::{Fate, Relay};
+use super::relay::{Fate, NONSENSE, Relay};
 use super::{Joined, free_master, message, send, strings};
 use crate::support::patience::until;
 
@@ -217,7 +217,7 @@ fn a_master_that_answers_nonsense_counts_as_away() {
     let master = Joined::with(&free_master(), |options| {
         options.node_name = "/m".to_owned();
     });
-    let (relay, switch) = Relay::with_switch(&master.master, Fate::Nonsense);
+    let (relay, switch) = Relay::with_switch(&master.master, Fate::Nonsense(NONSENSE[2]));
     let player = Joined::with(&relay.uri, |_| ());
     let mut output = player.advertise(&[strings(0, "/chatter")]);
     let mut subscriber = Subscriber::of_topic(&master.master, "/listener", "/chatter");
@@ -233,14 +233,58 @@ fn a_master_that_answers_nonsense_counts_as_away() {
     // Nodes that are connected need no master.
     send(&mut output, &message(0, 0, 0, "payload"));
     assert_eq!(subscriber.message().unwrap(), b"payload");
-    for _ in 0..6 {
-        let options = Ros1Options::new(relay.uri.parse().unwrap(), "other");
+    for nonsense in NONSENSE {
+        let other = Relay::before(&master.master, |_| Fate::Nonsense(nonsense));
+        let options = Ros1Options::new(other.uri.parse().unwrap(), "other");
         let error = Ros1Node::start(&options, drop).unwrap_err();
         assert!(matches!(error, Ros1Error::OtherProgram { .. }), "{error}");
     }
     switch.on();
     is_there(true);
     assert_eq!(player.leave(), Ros1Left::default());
+}
+
+#[test]
+fn what_a_master_refuses_is_told_once_and_the_rest_is_registered() {
+    let master = Joined::with(&free_master(), |options| {
+        options.node_name = "/m".to_owned();
+    });
+    let relay = Relay::before(&master.master, |(method, body)| {
+        if method.as_str() == "registerPublisher" && body.contains("/bad") {
+            Fate::Refusal
+        } else {
+            Fate::Pass
+        }
+    });
+    let player = Joined::with(&relay.uri, |_| ());
+    let _output = player.advertise(&[strings(0, "/bad"), strings(1, "/good")]);
+    let refused = |event: &Ros1Event| match event {
+        Ros1Event::NotRegistered { name, reason } => Some((name.clone(), reason.clone())),
+        _ => None,
+    };
+    let told = player.event("refusal", refused);
+    assert_eq!(told, ("/bad".to_owned(), "no".to_owned()));
+    let topics = Val::List(vec![texts(&["/good", "std_msgs/String"])]);
+    let published = call(
+        &master.master,
+        "getPublishedTopics",
+        &[text("/x"), text("")],
+    );
+    assert_eq!(published, topics);
+    let mut attempts = 0;
+    let mut tries_again = || {
+        let calls = relay.take_changes();
+        attempts += calls
+            .iter()
+            .filter(|(_, body)| body.contains("/bad"))
+            .count();
+        attempts > 2
+    };
+    until("another attempt", &mut tries_again);
+    let others: Vec<_> = player.events.try_iter().collect();
+    assert!(!others.iter().any(|event| refused(event).is_some()));
+    let is_away = |event: &Ros1Event| matches!(event, Ros1Event::Master { .. });
+    assert!(!others.iter().any(is_away));
 }
 
 #[test]
@@ -310,7 +354,9 @@ fn a_clock_counts_only_while_its_node_runs() {
     let second = Joined::with(master, |options| {
         "/second".clone_into(&mut options.node_name);
     });
-    assert_eq!(second.node.foreign_clock(), None);
+    until("the end of the node that was killed", || {
+        second.node.foreign_clock().is_none()
+    });
     // It takes connections and does not answer, like a process that is stopped.
     let stopped = TcpListener::bind("127.0.0.1:0").unwrap();
     register(

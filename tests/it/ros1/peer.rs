@@ -94,7 +94,7 @@ impl Val {
 }
 
 /// The host and the port of an address.
-fn authority(uri: &str) -> &str {
+pub(super) fn authority(uri: &str) -> &str {
     uri.strip_prefix("http://").unwrap().trim_end_matches('/')
 }
 

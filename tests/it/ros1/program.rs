@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crossbeam_channel::bounded;
 
-use super::peer::{Client, Subscriber, Val, call, publishes, text, try_call};
+use super::peer::{Client, Subscriber, Val, authority, call, publishes, text, try_call};
 use super::relay::{Fate, Relay};
 use super::{Joined, free_master};
 use crate::support::cdr::Cdr;
@@ -165,6 +165,39 @@ fn a_recording_is_played_to_nodes_and_no_master_has_to_be_started() {
         "{}",
         text_of(&output)
     );
+}
+
+#[test]
+fn a_player_that_may_open_no_more_files_says_so_and_goes_on_when_it_may() {
+    use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+    let (master, files) = (free_master(), files());
+    let flags = ["--wait-for-subscribers", "/chatter"];
+    let run = WireRun::start(play(&master, &files.paths[0], &flags));
+    run.wait_for_text("waiting for subscribers of /chatter");
+    let pid = Pid::from_raw(run.process().cast_signed()).unwrap();
+    // The player has those of its parent.
+    let before = getrlimit(Resource::Nofile);
+    // Those of input and output, and no other.
+    let none = Rlimit {
+        current: Some(3),
+        ..before
+    };
+    prlimit(Some(pid), Resource::Nofile, none).unwrap();
+    // The system takes the connection, and the player gets no descriptor for it.
+    let mut waiting = std::net::TcpStream::connect(authority(&master)).unwrap();
+    run.wait_for_text(
+        "the system refuses connections for calls of the master: Too many open files",
+    );
+    prlimit(Some(pid), Resource::Nofile, before).unwrap();
+    std::io::Write::write_all(&mut waiting, b"nonsense\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    std::io::Read::read_to_string(&mut waiting, &mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let mut chatter = Subscriber::of_topic(&master, "/listener", "/chatter");
+    for n in 0..50 {
+        assert_eq!(chatter.message().unwrap(), string(&format!("message {n}")));
+    }
+    assert!(run.end().status.success());
 }
 
 #[test]
@@ -397,9 +430,10 @@ fn what_stays_at_a_master_that_does_not_answer_is_named_with_what_helps() {
     let (relay, switch) = Relay::with_switch(&master.master, Fate::Silence);
     let flags = ["--use-sim-time", "--start-paused"];
     let run = WireRun::start(play(&relay.uri, &files.paths[0], &flags));
-    let stop = [text("/x"), text("/rosbag2_player/stop")];
+    // The last one that is registered.
+    let last = [text("/x"), text("/rosbag2_player/set_parameters")];
     until("the services", || {
-        try_call(&master.master, "lookupService", &stop).is_some_and(|(code, _)| code == 1)
+        try_call(&master.master, "lookupService", &last).is_some_and(|(code, _)| code == 1)
     });
     switch.off();
     send_signal(run.process(), "-INT");

@@ -18,8 +18,10 @@ pub(super) enum Fate {
     Unknown,
     /// It is never answered.
     Silence,
-    /// The answer is none of a master.
-    Nonsense,
+    /// The master refuses.
+    Refusal,
+    /// This is the answer, whatever the call is.
+    Nonsense(&'static str),
 }
 
 /// A call as it was made: the method and the whole text.
@@ -75,13 +77,12 @@ impl Relay {
         let open: Arc<AtomicUsize> = Arc::default();
         let (noted, decide, master) = (Arc::clone(&calls), Arc::new(decide), master.to_owned());
         let being_made = Arc::clone(&open);
-        let nonsense: Arc<AtomicUsize> = Arc::default();
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let stream = stream.unwrap();
                 let (noted, decide, master) =
                     (Arc::clone(&noted), Arc::clone(&decide), master.clone());
-                let (open, nonsense) = (Arc::clone(&being_made), Arc::clone(&nonsense));
+                let open = Arc::clone(&being_made);
                 open.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
                     let mut stream = BufReader::new(stream);
@@ -97,10 +98,8 @@ impl Relay {
                         Fate::Pass => post(&master, &call.1),
                         Fate::Unknown => Some(UNKNOWN.to_owned()),
                         Fate::Silence => None,
-                        Fate::Nonsense => {
-                            let next = nonsense.fetch_add(1, Ordering::SeqCst);
-                            Some(NONSENSE[next % NONSENSE.len()].to_owned())
-                        }
+                        Fate::Refusal => Some(REFUSAL.to_owned()),
+                        Fate::Nonsense(answer) => Some(answer.to_owned()),
                     };
                     noted.lock().unwrap().push(call);
                     open.fetch_sub(1, Ordering::SeqCst);
@@ -135,7 +134,7 @@ impl Relay {
 }
 
 /// What other programs answer, or a master that is broken.
-const NONSENSE: [&str; 6] = [
+pub(super) const NONSENSE: [&str; 6] = [
     "",
     "no XML",
     "<methodResponse><params>",
@@ -145,6 +144,8 @@ const NONSENSE: [&str; 6] = [
      </boolean></value></data></array></value></param></params></methodResponse>",
 ];
 
+const REFUSAL: &str = "<methodResponse><params><param><value><array><data><value><int>-1</int></value><value>no</value><value>\
+    <int>0</int></value></data></array></value></param></params></methodResponse>";
 const UNKNOWN: &str = "<?xml version='1.0'?>\n<methodResponse>\n<fault>\n<value><struct>\n<member>\n<name>faultCode</name>\n\
     <value><int>1</int></value>\n</member>\n<member>\n<name>faultString</name>\n<value><string>no such method</string>\
     </value>\n</member>\n</struct></value>\n</fault>\n</methodResponse>\n";
