@@ -5,7 +5,7 @@
 //! with the messages is not measured. Beside them, `ros1` to a subscriber that reads TCPROS: gigabytes a second of
 //! messages of 1 MB and of a loop that writes the same bytes to a socket, and lateness.
 //!
-//! Lateness is from the instant at which a message was due to its arrival; the earliest arrival is zero.
+//! Lateness is from the instant at which a message was due by the player's clock to its arrival.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -16,13 +16,16 @@ mod tcpros;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bagplay::bag::Bag;
+use bagplay::clock::Clock;
+use bagplay::output::Output;
 use bagplay::player::{Options, Pace};
-use bagplay::wire::{Protocol, WireOptions};
+use bagplay::time::{Steady, Time};
+use bagplay::wire::{Protocol, WireOptions, WireOutput};
 use report::{Figure, Report};
-use sending::{Failure, KEY, Recording, median};
+use sending::{DueTimes, Failure, KEY, Recording, median};
 use tcpros::Load;
 use zenoh::Wait;
 
@@ -61,7 +64,7 @@ fn main() -> Result<(), Failure> {
         let mut rates = WIRES.map(|_| Vec::new());
         for _ in 0..TURNS {
             for (wire, rates) in WIRES.iter().zip(&mut rates) {
-                let arrivals = turn(&bag, recording.messages, Pace::Max, wire)?;
+                let (arrivals, _) = turn((&bag, Pace::Max), recording.messages, wire, |out| out)?;
                 rates.push(rate(&arrivals));
             }
         }
@@ -87,7 +90,8 @@ fn ros1(path: &Path, report: &mut Report) -> Result<(), Failure> {
     let (mut played, mut written) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         written.push(IMAGES.rate(&tcpros::write(IMAGES)?)?);
-        played.push(IMAGES.rate(&tcpros::play(&bag, IMAGES, Pace::Max)?)?);
+        let (arrivals, _) = tcpros::play((&bag, Pace::Max), IMAGES, |out| out)?;
+        played.push(IMAGES.rate(&arrivals)?);
     }
     let (played, written) = (median(played), median(written));
     let row = "images of 1 MB, ROS 1";
@@ -126,9 +130,12 @@ fn lateness(dir: &Path, seconds: u64, report: &mut Report) -> Result<(), Failure
     let mut ros1_late = Vec::new();
     for _ in 0..TURNS {
         for (wire, (_, late)) in WIRES.iter().zip(&mut late) {
-            late.extend(spans(&turn(&bag, seconds * HZ, paced, wire)?));
+            let paced = (&bag, paced);
+            let (arrivals, out) = turn(paced, seconds * HZ, wire, DueTimes::around)?;
+            late.extend(lateness_of(&arrivals, out.due()));
         }
-        ros1_late.extend(spans(&tcpros::play(&ros1_bag, texts, paced)?));
+        let (arrivals, out) = tcpros::play((&ros1_bag, paced), texts, DueTimes::around)?;
+        ros1_late.extend(lateness_of(&arrivals, out.due()));
     }
     println!("lateness at {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
     let mut late: Vec<_> = late.into_iter().chain([("ros1", ros1_late)]).collect();
@@ -150,31 +157,28 @@ fn lateness(dir: &Path, seconds: u64, report: &mut Report) -> Result<(), Failure
 
 /// Messages a second, from the first arrival to the last.
 #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
-fn rate(arrivals: &[Instant]) -> f64 {
+fn rate(arrivals: &[Time<Steady>]) -> f64 {
     let span = arrivals.last().zip(arrivals.first());
-    let span = span.map_or(Duration::ZERO, |(last, first)| last.duration_since(*first));
-    (arrivals.len() - 1) as f64 / span.as_secs_f64()
+    let span = span.map_or(0.0, |(last, first)| {
+        last.saturating_since(*first).as_secs_f64()
+    });
+    (arrivals.len() - 1) as f64 / span
 }
 
-/// How much later each message arrived than the one that was the least late, in microseconds.
-#[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
-fn spans(arrivals: &[Instant]) -> Vec<f64> {
-    let after_first = |(n, at): (usize, &Instant)| {
-        let due = n as f64 * 1e6 / HZ as f64;
-        at.duration_since(arrivals[0]).as_secs_f64() * 1e6 - due
-    };
-    let spans: Vec<f64> = arrivals.iter().enumerate().map(after_first).collect();
-    let earliest = spans.iter().copied().fold(f64::INFINITY, f64::min);
-    spans.iter().map(|span| span - earliest).collect()
+/// How long after it was due each message arrived, in microseconds.
+fn lateness_of(arrivals: &[Time<Steady>], due: &[Time<Steady>]) -> Vec<f64> {
+    let late =
+        |(at, due): (&Time<Steady>, &Time<Steady>)| at.saturating_since(*due).as_secs_f64() * 1e6;
+    arrivals.iter().zip(due).map(late).collect()
 }
 
-/// When each message arrived; an error if one was lost.
-fn turn(
-    bag: &Bag,
+/// When each message arrived, and the output around that of the wire; an error if one was lost.
+fn turn<O: Output + Send + 'static>(
+    (bag, pace): (&Bag, Pace),
     messages: u64,
-    pace: Pace,
     &(_, protocol, key): &(&str, Protocol, &'static str),
-) -> Result<Vec<Instant>, Failure> {
+    around: impl FnOnce(WireOutput) -> O,
+) -> Result<(Vec<Time<Steady>>, O), Failure> {
     let endpoint = sending::free_endpoint()?;
     let arrivals = Arc::new(Mutex::new(Vec::new()));
     let (tell, done) = crossbeam_channel::bounded(1);
@@ -182,9 +186,9 @@ fn turn(
         let (endpoint, arrivals) = (endpoint.clone(), Arc::clone(&arrivals));
         std::thread::spawn(move || {
             let session = sending::open("peer", "connect", &endpoint, false)?;
+            let clock = Clock::steady();
             let arrived = move |_| {
-                #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
-                let now = Instant::now();
+                let now = clock.now();
                 if let Ok(mut arrivals) = arrivals.lock() {
                     arrivals.push(now);
                     if arrivals.len() as u64 == messages {
@@ -200,11 +204,11 @@ fn turn(
         protocol,
         ..WireOptions::default()
     };
-    let kept = sending::play(&endpoint, bag, (wire, pace), |out| out)?;
+    let (out, session) = sending::play(&endpoint, bag, (wire, pace), around)?;
     done.recv_timeout(Duration::from_secs(10))
         .map_err(|_| "messages were lost")?;
     drop(subscribe.join().map_err(|_| "the subscriber panicked")??);
-    drop(kept);
+    drop(session);
     let arrivals = std::mem::take(&mut *arrivals.lock().map_err(|_| "a callback panicked")?);
-    Ok(arrivals)
+    Ok((arrivals, out))
 }

@@ -5,14 +5,17 @@ use std::io::{IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bagplay::bag::{Bag, Cues, Selection, TopicId};
-use bagplay::player::{Options, Pace, Player, Source};
-use bagplay::ros1::{Ros1Event, Ros1Node, Ros1Options, Ros1Played};
+use bagplay::bag::{Bag, TopicId};
+use bagplay::clock::Clock;
+use bagplay::output::Output;
+use bagplay::player::{Pace, Player};
+use bagplay::ros1::{Ros1Event, Ros1Node, Ros1Options, Ros1Output, Ros1Played};
+use bagplay::time::{Steady, Time};
 
 use crate::recording::write_ros1;
-use crate::sending::Failure;
+use crate::sending::{Failure, cues, run};
 
 const TOPIC: &str = "/chatter";
 const NODE: &str = "player";
@@ -34,16 +37,20 @@ impl Load {
 
     /// Gigabytes for each second, from the first arrival to the last.
     #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
-    pub(crate) fn rate(self, arrivals: &[Instant]) -> Result<f64, Failure> {
+    pub(crate) fn rate(self, arrivals: &[Time<Steady>]) -> Result<f64, Failure> {
         let (first, last) = arrivals.first().zip(arrivals.last()).ok_or("no messages")?;
         // The length of a message, and that of its text.
         let bytes = (self.messages - 1) as f64 * (self.size + 8) as f64;
-        Ok(bytes / last.duration_since(*first).as_secs_f64() / 1e9)
+        Ok(bytes / last.saturating_since(*first).as_secs_f64() / 1e9)
     }
 }
 
-/// When each message of the player arrived.
-pub(crate) fn play(bag: &Bag, load: Load, pace: Pace) -> Result<Vec<Instant>, Failure> {
+/// When each message of the player arrived, and the output around that of the node.
+pub(crate) fn play<O: Output + Send + 'static>(
+    (bag, pace): (&Bag, Pace),
+    load: Load,
+    around: impl FnOnce(Ros1Output) -> O,
+) -> Result<(Vec<Time<Steady>>, O), Failure> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let master = format!("http://{address}/").parse()?;
     let (tell, joined) = crossbeam_channel::bounded(1);
@@ -62,19 +69,14 @@ pub(crate) fn play(bag: &Bag, load: Load, pace: Pace) -> Result<Vec<Instant>, Fa
     let subscriber = take(subscribe(&address.to_string())?, load);
     joined.recv_timeout(Duration::from_secs(10))?;
     let player = Player::new();
-    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
-    let options = Options {
-        pace,
-        ..Options::new(bag.range().ok_or("no messages")?)
-    };
-    let (_, out) = player.start(options, Source::of(cues), out)?.join()?;
+    let cues = cues(bag, &player);
+    let out = run((player, cues), bag, pace, around(out))?;
     let arrivals = subscriber.join().map_err(|_| "the subscriber panicked")?;
-    drop(out);
-    arrivals
+    Ok((arrivals?, out))
 }
 
 /// When each message of a loop arrived that has one message in memory.
-pub(crate) fn write(load: Load) -> Result<Vec<Instant>, Failure> {
+pub(crate) fn write(load: Load) -> Result<Vec<Time<Steady>>, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let subscriber = take(TcpStream::connect(listener.local_addr()?)?, load);
     let (mut stream, _) = listener.accept()?;
@@ -93,10 +95,11 @@ pub(crate) fn write(load: Load) -> Result<Vec<Instant>, Failure> {
 }
 
 /// Reads all messages.
-fn take(mut stream: TcpStream, load: Load) -> JoinHandle<Result<Vec<Instant>, Failure>> {
+fn take(mut stream: TcpStream, load: Load) -> JoinHandle<Result<Vec<Time<Steady>>, Failure>> {
     std::thread::spawn(move || {
         let mut payload = vec![0; 4 + load.size];
         let mut arrivals = Vec::new();
+        let clock = Clock::steady();
         for _ in 0..load.messages {
             let mut length = [0; 4];
             stream.read_exact(&mut length)?;
@@ -104,15 +107,10 @@ fn take(mut stream: TcpStream, load: Load) -> JoinHandle<Result<Vec<Instant>, Fa
                 return Err("a message has another length".into());
             }
             stream.read_exact(&mut payload)?;
-            arrivals.push(now());
+            arrivals.push(clock.now());
         }
         Ok(arrivals)
     })
-}
-
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 /// Connects to the topic as nodes of ROS 1 do.
