@@ -5,7 +5,8 @@
 //! with the messages is not measured. Beside them, `ros1` to a subscriber that reads TCPROS: gigabytes a second of
 //! messages of 1 MB and of a loop that writes the same bytes to a socket, and lateness.
 //!
-//! Lateness is from the instant at which a message was due by the player's clock to its arrival.
+//! Lateness is from the instant at which a message was due by the player's clock to its arrival. A player that was held
+//! up by more than it catches up with moves that instant for the messages that follow.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -13,6 +14,7 @@ mod recording;
 mod report;
 mod sending;
 mod tcpros;
+mod watched;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -25,8 +27,9 @@ use bagplay::player::{Options, Pace};
 use bagplay::time::{Steady, Time};
 use bagplay::wire::{Protocol, WireOptions, WireOutput};
 use report::{Figure, Report};
-use sending::{DueTimes, Failure, KEY, Recording, median};
+use sending::{Failure, KEY, Recording, median};
 use tcpros::Load;
+use watched::Watched;
 use zenoh::Wait;
 
 const TURNS: usize = 5;
@@ -131,11 +134,11 @@ fn lateness(dir: &Path, seconds: u64, report: &mut Report) -> Result<(), Failure
     for _ in 0..TURNS {
         for (wire, (_, late)) in WIRES.iter().zip(&mut late) {
             let paced = (&bag, paced);
-            let (arrivals, out) = turn(paced, seconds * HZ, wire, DueTimes::around)?;
-            late.extend(lateness_of(&arrivals, out.due()));
+            let (arrivals, out) = turn(paced, seconds * HZ, wire, watched)?;
+            late.extend(lateness_of(&arrivals, &out.watch)?);
         }
-        let (arrivals, out) = tcpros::play((&ros1_bag, paced), texts, DueTimes::around)?;
-        ros1_late.extend(lateness_of(&arrivals, out.due()));
+        let (arrivals, out) = tcpros::play((&ros1_bag, paced), texts, watched)?;
+        ros1_late.extend(lateness_of(&arrivals, &out.watch)?);
     }
     println!("lateness at {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
     let mut late: Vec<_> = late.into_iter().chain([("ros1", ros1_late)]).collect();
@@ -165,10 +168,22 @@ fn rate(arrivals: &[Time<Steady>]) -> f64 {
     (arrivals.len() - 1) as f64 / span
 }
 
+/// When each message was due.
+type Due = Vec<Option<Time<Steady>>>;
+
+fn watched<O: Output>(out: O) -> Watched<O, Due> {
+    Watched::new(out, Due::new())
+}
+
 /// How long after it was due each message arrived, in microseconds.
-fn lateness_of(arrivals: &[Time<Steady>], due: &[Time<Steady>]) -> Vec<f64> {
-    let late =
-        |(at, due): (&Time<Steady>, &Time<Steady>)| at.saturating_since(*due).as_secs_f64() * 1e6;
+fn lateness_of(arrivals: &[Time<Steady>], due: &Due) -> Result<Vec<f64>, Failure> {
+    if arrivals.len() != due.len() {
+        return Err("other messages were sent than have arrived".into());
+    }
+    let late = |(at, due): (&Time<Steady>, &Option<Time<Steady>>)| {
+        let due = due.ok_or("a message was sent while playback was held")?;
+        Ok(at.saturating_since(due).as_secs_f64() * 1e6)
+    };
     arrivals.iter().zip(due).map(late).collect()
 }
 

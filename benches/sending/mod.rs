@@ -7,10 +7,9 @@ use std::any::Any;
 use std::path::Path;
 use std::time::Duration;
 
-use bagplay::bag::{Bag, Cues, Direction, Message, Selection, StartAt, TopicId};
-use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
+use bagplay::output::Output;
 use bagplay::player::{Options, Pace, Player, Source};
-use bagplay::time::{Duration as RosDuration, Ros, Segment, Steady, Time};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions, WireOutput};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
@@ -245,55 +244,4 @@ pub(crate) fn run<O: Output + Send + 'static>(
     };
     let (_, out) = player.start(options, Source::of(cues), out)?.join()?;
     Ok(out)
-}
-
-/// An output around another one that notes when each message was due by the player's clock.
-pub(crate) struct DueTimes<O> {
-    out: O,
-    segment: Option<Segment>,
-    due: Vec<Time<Steady>>,
-}
-
-impl<O> DueTimes<O> {
-    pub(crate) fn around(out: O) -> Self {
-        Self {
-            out,
-            segment: None,
-            due: Vec::new(),
-        }
-    }
-
-    /// In the order in which the messages were sent.
-    pub(crate) fn due(&self) -> &[Time<Steady>] {
-        &self.due
-    }
-}
-
-impl<O: Output> Output for DueTimes<O> {
-    fn segment(&mut self, segment: &Segment) {
-        self.segment = Some(*segment);
-        self.out.segment(segment);
-    }
-
-    fn clock(&mut self, time: Time<Ros>) {
-        self.out.clock(time);
-    }
-
-    fn serve_clock(&mut self, period: Option<RosDuration>) -> bool {
-        self.out.serve_clock(period)
-    }
-
-    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        let due = self.segment.and_then(|it| it.wall_at(message.log_time));
-        self.due.extend(due);
-        self.out.message(message, occasion)
-    }
-
-    fn waits_elsewhere(&mut self, is_waiting: bool) {
-        self.out.waits_elsewhere(is_waiting);
-    }
-
-    fn finish(&mut self) {
-        self.out.finish();
-    }
 }

@@ -18,6 +18,8 @@ mod recording;
 #[path = "../report/mod.rs"]
 mod report;
 mod seconds;
+#[path = "../watched/mod.rs"]
+mod watched;
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -27,12 +29,12 @@ use std::thread;
 use std::time::Duration;
 
 use bagplay::bag::{Bag, Cues, Message, Selection, TopicId};
-use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::player::{ClockOptions, Options, Player, Source, Transport};
-use bagplay::time::{self, Ros, Segment, Time};
+use bagplay::time::{self, Ros, Steady, Time};
 use bagplay::wire::{ClockOptions as Served, Played, ServedPlayer, Session, WireOptions};
 use report::{Figure, Report};
 use seconds::{Kind, OVER, Second};
+use watched::{Watch, Watched};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -44,49 +46,28 @@ const PINNED: &str = "pinned";
 /// The start of each second that is left out: clients learn of it a moment later.
 const BLURRED: Duration = Duration::from_millis(50);
 
-/// An output that measures when each message is given to it.
-struct Timed<'a, O> {
-    inner: O,
+/// Measures when each message is given to the output.
+struct Timed<'a> {
     transport: Transport,
-    segment: Option<Segment>,
     start: Time<Ros>,
     second: &'a Second,
     /// For each second of the recording how late its messages were, in nanoseconds.
     late: Vec<Vec<i64>>,
 }
 
-impl<O: Output> Output for Timed<'_, O> {
-    fn segment(&mut self, segment: &Segment) {
-        self.segment = Some(*segment);
-        self.inner.segment(segment);
-    }
-
-    fn clock(&mut self, time: Time<Ros>) {
-        self.inner.clock(time);
-    }
-
-    fn serve_clock(&mut self, period: Option<time::Duration>) -> bool {
-        self.inner.serve_clock(period)
-    }
-
-    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+impl Watch for Timed<'_> {
+    fn message(&mut self, message: &Message, due: Option<Time<Steady>>) {
         let now = self.transport.now();
         let into = message.log_time.saturating_since(self.start).as_nanos();
         let second = u64::try_from(into / 1_000_000_000).unwrap_or(0);
         self.second.0.store(second, Ordering::Relaxed);
         let is_blurred = into % 1_000_000_000 < i64::try_from(BLURRED.as_nanos()).unwrap_or(0);
-        let due = self.segment.and_then(|it| it.wall_at(message.log_time));
         let late = usize::try_from(second)
             .ok()
             .and_then(|at| self.late.get_mut(at));
         if let Some((due, late)) = due.zip(late).filter(|_| !is_blurred) {
             late.push(now.saturating_since(due).as_nanos());
         }
-        self.inner.message(message, occasion)
-    }
-
-    fn finish(&mut self) {
-        self.inner.finish();
     }
 }
 
@@ -215,14 +196,13 @@ fn play(bag: &Bag, seconds: u64, is_pinned: bool) -> Result<(Vec<Vec<i64>>, Stri
     };
     let services = session.serve_player(&transport, served)?;
     let second: &'static Second = Box::leak(Box::default());
-    let out = Timed {
-        inner,
+    let timed = Timed {
         transport,
-        segment: None,
         start: recording.start(),
         second,
         late: vec![Vec::new(); usize::try_from(seconds)?],
     };
+    let out = Watched::new(inner, timed);
     let mut clients = Command::new(std::env::current_exe()?)
         .args([AS_CLIENTS, &endpoint])
         .stdin(Stdio::piped())
@@ -255,7 +235,7 @@ fn play(bag: &Bag, seconds: u64, is_pinned: bool) -> Result<(Vec<Vec<i64>>, Stri
     clients.wait()?;
     let (_, out) = report?;
     drop(services);
-    Ok((out.late, responses.trim_end().to_owned()))
+    Ok((out.watch.late, responses.trim_end().to_owned()))
 }
 
 /// Gives the process of the clients, which has just started, the last processor, and all threads of this one the

@@ -83,6 +83,11 @@ pub enum Ros1Event {
         /// The reason that the master gives.
         reason: String,
     },
+    /// The master does not set the parameter `/use_sim_time`.
+    SimTimeRefused {
+        /// Why.
+        reason: String,
+    },
     /// The master asks this node to end: another node has registered under its name.
     Shutdown {
         /// The reason that the master gives.
@@ -100,7 +105,7 @@ pub enum Ros1Event {
         /// How many are accepted.
         most: usize,
     },
-    /// The system refuses connections. They are closed, or wait until it does not.
+    /// The system refuses connections. They are closed, or wait until the system accepts them.
     NoConnections {
         /// What they are for.
         what: &'static str,
@@ -195,6 +200,9 @@ impl Ros1Event {
             Self::Master { is_there: true } => "the master of ROS 1 answers again".to_owned(),
             Self::NotRegistered { name, reason } => {
                 format!("the master of ROS 1 does not register {name}: {reason}")
+            }
+            Self::SimTimeRefused { reason } => {
+                format!("the master of ROS 1 does not set /use_sim_time: {reason}")
             }
             Self::Shutdown { reason } => {
                 format!("the master of ROS 1 asks this player to end: {reason}")

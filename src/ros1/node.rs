@@ -72,14 +72,13 @@ impl Ros1Node {
         let (ender, waits) = waits()?;
         let client = MasterClient::new(&options.master, &options.node_name, call_waits.clone());
         let is_master = join(&client, (&waits, &events))?;
-        let host = match &options.host {
+        let (host, bound_to) = match &options.host {
             Some(host) => {
                 check_host(host, &events)?;
-                host.clone()
+                (host.clone(), bind_address(host))
             }
             None => local_host(&options.master)?,
         };
-        let bound_to = bind_address(&host);
         let bind = || {
             let bound = TcpListener::bind((bound_to, 0));
             bound.map_err(|source| Ros1Error::Address {
@@ -294,7 +293,11 @@ impl Ros1Node {
         // The keeper holds locks during its calls.
         drop(calls);
         // Before connections end, so that subscribers do not connect again.
-        let left = self.advertiser.keeper.leave(&self.waits, self.leaving);
+        let mut left = self.advertiser.keeper.leave(&self.waits, self.leaving);
+        if self.is_master {
+            // What the own master has ends with it.
+            left = Ros1Left::default();
+        }
         for publication in self.advertiser.publications.all() {
             publication.end();
         }

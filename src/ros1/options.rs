@@ -33,8 +33,8 @@ pub enum Ros2Messages {
 pub struct Ros1Options {
     /// The address of the master.
     pub master: RpcUri,
-    /// The name or address under which other nodes reach this one; `None`: the address from which the master is
-    /// reached.
+    /// The name or address under which other nodes reach this one. `None`: the address from which the master is
+    /// reached; if that is a loopback address and the master has another name than `localhost`, that name.
     pub host: Option<String>,
     /// The name of the node, with a slash.
     pub node_name: String,
@@ -105,7 +105,7 @@ pub enum Ros1SkipReason {
     #[error("the MD5 sum of its type is unknown: {0}")]
     NoSum(String),
     /// A master would refuse its name.
-    #[error("its name is none of ROS 1")]
+    #[error("the name is not valid in ROS 1")]
     Name,
     /// A master would refuse its type.
     #[error("its type is not of the form PACKAGE/NAME: {}", Foreign::text(.0))]

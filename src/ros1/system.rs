@@ -9,8 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
-/// How long a listener waits after the system has given it no connection, for want of file descriptors.
+/// How long a listener waits after the system has given it no connection.
 const AFTER_REFUSAL: Duration = Duration::from_millis(100);
 
 /// The present instant of the monotonic clock.
@@ -71,7 +72,7 @@ impl Waits {
                 PollFd::new(socket, PollFlags::IN),
             ];
             match poll(&mut polled, timespec(left).as_ref()) {
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
                 Ok(0) => return Ok(Waited::TimedOut),
                 Ok(_) if polled[0].revents().is_empty() => return Ok(Waited::Ready),
@@ -87,7 +88,7 @@ impl Waits {
             let left = until.saturating_duration_since(steady());
             let mut polled = [PollFd::new(&*self.over, PollFlags::IN)];
             match poll(&mut polled, timespec(Some(left)).as_ref()) {
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Ok(0) => return false,
                 // A pipe that cannot be polled ends the thread, too.
                 _ => return true,
@@ -163,9 +164,9 @@ fn timespec(time: Option<Duration>) -> Option<Timespec> {
 /// Why a connection is not accepted.
 #[derive(Debug)]
 pub(crate) enum NoPlace {
-    /// There are as many as are accepted: so many. It is closed.
+    /// The limit, this number, is reached: the connection is closed.
     Full(usize),
-    /// The system gives no file descriptor, and it waits, or no thread, and it is closed.
+    /// The system refuses. Without a file descriptor the connection waits, without a thread it is closed.
     System(io::Error),
 }
 
@@ -185,9 +186,14 @@ pub(crate) fn accept_each(
         while matches!(waits.readable(&listener, None), Ok(Waited::Ready)) {
             let (stream, peer) = match listener.accept() {
                 Ok(accepted) => accepted,
-                Err(error) if is_of_peer(&error) => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                 Err(error) => {
-                    refused(NoPlace::System(error));
+                    if is_want(&error) {
+                        refused(NoPlace::System(error));
+                    } else {
+                        // The peer has gone, or the network has failed.
+                        tracing::debug!("{name}: a connection is not accepted: {error}");
+                    }
                     if waits.pause(AFTER_REFUSAL) {
                         return;
                     }
@@ -216,12 +222,12 @@ pub(crate) fn accept_each(
     thread.spawn(run).map(drop)
 }
 
-/// Whether the peer has gone before its connection was accepted.
-fn is_of_peer(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
-    )
+/// Whether the system has no file descriptor or no memory left for a socket.
+pub(crate) fn is_want(error: &io::Error) -> bool {
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
+        .map(is)
+        .contains(&true)
 }
 
 #[cfg(test)]

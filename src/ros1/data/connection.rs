@@ -225,11 +225,10 @@ impl Connection {
             return;
         }
         state.queue.clear();
-        let away = state.away.take();
-        drop(state);
-        if away.is_some() {
+        if state.away.take().is_some() {
             self.patience.is_back();
         }
+        drop(state);
         self.work.notify_one();
         self.room.notify_all();
         // An error means that it is closed already.
@@ -251,10 +250,13 @@ impl Connection {
             } else {
                 None
             };
+            if away.is_some() {
+                self.patience.is_back();
+            }
             drop(state);
             self.room.notify_all();
             if let Some(away) = away {
-                self.is_back(away);
+                self.tell_back(away);
             }
         }
         Ok(())
@@ -351,8 +353,7 @@ impl Connection {
         self.patience.is_stuck();
     }
 
-    fn is_back(&self, Away { since, lost }: Away) {
-        self.patience.is_back();
+    fn tell_back(&self, Away { since, lost }: Away) {
         self.events.send(Ros1Event::Back {
             topic: self.topic.clone(),
             node: self.node.clone(),

@@ -14,7 +14,7 @@ use super::publications::{CLOCK, Publications};
 use crate::ros1::event::{Events, Ros1Event};
 use crate::ros1::services::call::{NoCall, answer_calls};
 use crate::ros1::services::playback::Services;
-use crate::ros1::system::{Budget, Waited, Waits, accept_each, steady};
+use crate::ros1::system::{Budget, NoPlace, Waited, Waits, accept_each, steady};
 
 /// How many connections there are at most.
 const MOST_CONNECTIONS: usize = 1024;
@@ -58,14 +58,19 @@ impl Listener {
     /// Takes connections until the node ends.
     pub(crate) fn run(self, listener: TcpListener) -> io::Result<()> {
         let bound = (self.waits.clone(), MOST_CONNECTIONS);
-        let events = self.events.clone();
-        let refused = move |refusal| events.send(Ros1Event::refused("messages", refusal));
+        let told = self.clone();
+        let refused = move |refusal| told.refuse(refusal);
         let take = move |stream, peer| {
             if let Err(error) = self.take(&Arc::new(stream)) {
                 tracing::debug!("{peer}: {error}");
             }
         };
         accept_each("ros1-data", listener, bound, take, refused)
+    }
+
+    /// Reports that a connection is refused.
+    fn refuse(&self, refusal: NoPlace) {
+        self.events.send(Ros1Event::refused("messages", refusal));
     }
 
     /// Serves a connection until it is closed.
@@ -99,7 +104,10 @@ impl Listener {
         let shared = (self.events.clone(), Arc::clone(&self.together));
         let connection = Connection::new(joined, Arc::clone(accepted), rules, shared)?;
         let connection = Arc::new(connection);
-        connection.start()?;
+        if let Err(error) = connection.start() {
+            self.refuse(NoPlace::System(error));
+            return Ok(());
+        }
         publication.connect(&connection);
         let (topic, node) = (topic.to_owned(), node.to_owned());
         self.events.send(Ros1Event::SubscriberJoined {

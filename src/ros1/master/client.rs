@@ -84,6 +84,8 @@ impl MasterClient {
         Self {
             waits: waits.clone(),
             until: Some(until),
+            // Those that were asked before may take longer than is left.
+            asking: Budget::new(MOST_ASKED),
             ..self.clone()
         }
     }
@@ -105,16 +107,29 @@ impl MasterClient {
         call(&self.peer()?, limits, method, params)
     }
 
-    /// The master. The last calls look up no name: that may take longer than they have.
+    /// The master, where it was found last. Its name is looked up only if it never was: that may take long, and some
+    /// calls are made under a lock, or have to be done in time.
     fn peer(&self) -> io::Result<Peer<'_>> {
-        let lock = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().clone();
-        if self.until.is_some() && !known.is_empty() {
+        let known = self.found().clone();
+        if !known.is_empty() {
             return Ok(Peer::found(&self.uri, known));
         }
         let peer = Peer::look_up(&self.uri)?;
-        lock().clone_from(&peer.addresses);
+        self.found().clone_from(&peer.addresses);
         Ok(peer)
+    }
+
+    /// Looks up the name of the master again: it may be at another address. May take long.
+    pub(crate) fn look_up(&self) {
+        match self.uri.addresses() {
+            Ok(addresses) => *self.found() = addresses,
+            // It may well be where it was.
+            Err(error) => tracing::debug!("ROS 1 master: {error}"),
+        }
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a master answers.
@@ -274,24 +289,31 @@ fn nodes_by_topic(value: &Value) -> Option<NodesByTopic> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-
     use super::*;
     use crate::ros1::system::waits;
 
     #[test]
-    fn the_last_calls_look_up_no_name() {
+    fn calls_look_up_no_name_that_was_found() {
         let (_ender, waits) = waits().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], 11311));
         // Names of this domain belong to nobody.
         let uri = RpcUri::of("master.invalid", 11311);
         let client = MasterClient::new(&uri, "/player", waits.clone());
         assert!(client.peer().is_err());
-        *client.found.lock().unwrap() = vec![listener.local_addr().unwrap()];
+        *client.found() = vec![address];
+        assert_eq!(client.peer().unwrap().addresses, [address]);
+        client.look_up();
         let leaving = client.leaving(&waits, steady() + PATIENCE);
-        let peer = leaving.peer().unwrap();
-        assert_eq!(peer.addresses, [listener.local_addr().unwrap()]);
-        // Other calls do: the address may be another one.
-        assert!(client.peer().is_err());
+        assert_eq!(leaving.peer().unwrap().addresses, [address]);
+    }
+
+    #[test]
+    fn a_name_that_is_looked_up_again_may_have_another_address() {
+        let (_ender, waits) = waits().unwrap();
+        let client = MasterClient::new(&RpcUri::of("127.0.0.1", 11311), "/player", waits);
+        *client.found() = vec![SocketAddr::from(([127, 0, 0, 2], 11311))];
+        client.look_up();
+        let address = SocketAddr::from(([127, 0, 0, 1], 11311));
+        assert_eq!(client.peer().unwrap().addresses, [address]);
     }
 }

@@ -1,6 +1,6 @@
 //! [`join`]: finds the master of a network, or serves one, and the addresses at which a node listens.
 
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 use std::{io, thread};
 
@@ -49,13 +49,18 @@ fn master_listener(uri: &RpcUri) -> io::Result<TcpListener> {
     let address = addresses.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
     // The system refuses addresses of other machines.
     drop(TcpListener::bind((address.ip(), 0))?);
-    // A name of this machine may stand for a loopback address here and for another one elsewhere.
-    TcpListener::bind((bind_address(uri.host()), address.port()))
+    let ip = if is_local(uri.host()) {
+        address.ip()
+    } else {
+        // A name of this machine may stand for a loopback address here and for another one elsewhere.
+        all_of_family(address.ip())
+    };
+    TcpListener::bind((ip, address.port()))
 }
 
-/// The host at which other nodes reach this one: the address from which the master is reached. If that is a loopback
-/// address, and the master is named otherwise, that name is one of this machine.
-pub(crate) fn local_host(master: &RpcUri) -> Result<String, Ros1Error> {
+/// The host at which other nodes reach this one, and where to listen: the address from which the master is reached. If
+/// that is a loopback address, and the name of the master stands for other addresses elsewhere, that name.
+pub(crate) fn local_host(master: &RpcUri) -> Result<(String, IpAddr), Ros1Error> {
     let mut failure = io::ErrorKind::AddrNotAvailable.into();
     for address in master.addresses()? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
@@ -66,21 +71,39 @@ pub(crate) fn local_host(master: &RpcUri) -> Result<String, Ros1Error> {
     Err(failure.into())
 }
 
-fn own_host(master: &str, address: IpAddr) -> String {
-    if address.is_loopback() && !bind_address(master).is_loopback() {
-        master.to_owned()
+fn own_host(master: &str, address: IpAddr) -> (String, IpAddr) {
+    if address.is_loopback() && !is_local(master) {
+        (master.to_owned(), all_of_family(address))
     } else {
-        address.to_string()
+        (address.to_string(), address)
     }
 }
 
 /// Where to listen to be reached at a host. A name may stand for other addresses elsewhere.
 pub(crate) fn bind_address(host: &str) -> IpAddr {
-    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     match host.parse() {
         Ok(address) => address,
-        Err(_) if host == "localhost" => loopback,
+        Err(_) if is_local(host) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         Err(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
+}
+
+/// Whether a host is an address, or a name that each machine has for itself.
+fn is_local(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok()
+        || matches!(
+            host,
+            "localhost" | "localhost6" | "ip6-localhost" | "ip6-loopback"
+        )
+        || host.starts_with("localhost.")
+        || host.ends_with(".localhost")
+}
+
+/// All addresses of this machine; with IPv6 mostly those of IPv4, too.
+const fn all_of_family(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     }
 }
 
@@ -105,14 +128,23 @@ mod tests {
 
     #[test]
     fn a_master_that_is_named_otherwise_than_localhost_is_on_a_machine_that_others_reach() {
-        let loopback = IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1));
-        for (master, address, host) in [
-            ("robot", loopback, "robot"),
-            ("localhost", loopback, "127.0.1.1"),
-            ("127.0.0.1", loopback, "127.0.1.1"),
-            ("robot", IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7)), "10.0.0.7"),
+        for (master, address, host, bound) in [
+            ("robot", "127.0.1.1", "robot", "0.0.0.0"),
+            ("robot", "::1", "robot", "::"),
+            ("localhost", "127.0.0.1", "127.0.0.1", "127.0.0.1"),
+            ("localhost", "::1", "::1", "::1"),
+            ("ip6-localhost", "::1", "::1", "::1"),
+            (
+                "localhost.localdomain",
+                "127.0.0.1",
+                "127.0.0.1",
+                "127.0.0.1",
+            ),
+            ("127.0.1.1", "127.0.1.1", "127.0.1.1", "127.0.1.1"),
+            ("robot", "10.0.0.7", "10.0.0.7", "10.0.0.7"),
         ] {
-            assert_eq!(own_host(master, address), host);
+            let own = own_host(master, address.parse().unwrap());
+            assert_eq!(own, (host.to_owned(), bound.parse().unwrap()));
         }
     }
 }

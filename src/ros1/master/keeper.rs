@@ -9,8 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::client::{MasterClient, SystemState, locked_in_time};
+use super::clock_nodes::ClockNodes;
 use super::left::{Ros1Left, SimTimeLeft};
-use super::presence::is_running;
+use super::presence::is_publisher;
 use super::sim_time::SimTime;
 use crate::ros1::data::publications::{CLOCK, Publications};
 use crate::ros1::event::{Events, Ros1Event};
@@ -18,10 +19,8 @@ use crate::ros1::rpc::client::Call;
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::services::playback::Services;
-use crate::ros1::system::{Waits, steady};
+use crate::ros1::system::{NoPlace, Waits, is_want, steady};
 
-/// The most other nodes with a clock that are asked whether they still run; a further one counts as running.
-const MOST_CLOCKS: usize = 16;
 /// How often the master is asked what is registered.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -54,7 +53,7 @@ pub(crate) struct Registrations {
     services: BTreeSet<String>,
     /// What was asked for and is not ended: the master may have it although its answer has not come.
     asked: BTreeSet<Asked>,
-    /// What the master refuses. It was told.
+    /// What the master refuses, and what was reported.
     refused: BTreeSet<Asked>,
     /// Nothing is registered any more.
     is_ending: bool,
@@ -82,10 +81,11 @@ pub(crate) struct Known {
     is_away: bool,
     /// Another node that publishes the clock, as the master was last asked.
     foreign_clock: Option<String>,
-    /// The one that was told.
+    /// The one that was reported.
     told_clock: Option<String>,
-    /// The nodes that publish the clock as far as the master knows, and have ended, with their addresses.
-    ended_clocks: BTreeSet<(String, String)>,
+    /// Why the parameter is not set, as it was reported.
+    told_refusal: Option<String>,
+    clock_nodes: ClockNodes,
 }
 
 impl Keeper {
@@ -114,31 +114,16 @@ impl Keeper {
         self.lock().foreign_clock.clone()
     }
 
-    /// Looks for another node that publishes the clock, among those that are registered as its publishers. Nodes that
-    /// were killed are still registered, and do not count.
+    /// Looks for another node that publishes the clock, among those that are registered as its publishers.
     fn find_foreign_clock(&self, nodes: &[String]) -> Result<(), RpcError> {
         let others = nodes.iter().filter(|node| **node != self.client.node);
-        let ended = self.lock().ended_clocks.clone();
-        let (mut found, mut still_ended) = (None, BTreeSet::new());
-        for (asked, node) in others.enumerate() {
-            let Some(uri) = self.client.node_uri(node)? else {
-                continue;
-            };
-            let known = (node.clone(), uri.to_string());
-            let is_running = if asked < MOST_CLOCKS {
-                // What is not known now is as it was.
-                is_running(&self.client, &uri).unwrap_or_else(|| !ended.contains(&known))
-            } else {
-                true
-            };
-            if is_running {
-                found = Some(node.clone());
-                break;
-            }
-            still_ended.insert(known);
-        }
+        let others: Vec<&String> = others.collect();
+        let mut clock_nodes = self.lock().clock_nodes.clone();
+        let uri_of = |node: &str| self.client.node_uri(node);
+        let publishes = |uri: &RpcUri| is_publisher(&self.client, uri, CLOCK);
+        let found = clock_nodes.first_publisher(&others, uri_of, publishes)?;
         let mut known = self.lock();
-        (known.foreign_clock, known.ended_clocks) = (found, still_ended);
+        (known.foreign_clock, known.clock_nodes) = (found, clock_nodes);
         Ok(())
     }
 
@@ -148,7 +133,7 @@ impl Keeper {
     }
 
     /// Registers topics and services that are new, and ends the registrations of topics that are gone. Those that the
-    /// master refuses are told once.
+    /// master refuses are reported once.
     pub(crate) fn register(&self) -> Result<(), RpcError> {
         let mut registered = self.registrations();
         if registered.is_ending || self.is_replaced.load(Ordering::Relaxed) {
@@ -176,8 +161,13 @@ impl Keeper {
         });
         let gone: Vec<String> = gone.collect();
         for topic in gone {
-            self.client.unregister(&topic, &self.here)?;
+            match self.client.unregister(&topic, &self.here) {
+                Err(error) if !is_refusal(&error) => return Err(error),
+                // What the master does not end, it does not have.
+                _ => {}
+            }
             registered.topics.remove(&topic);
+            registered.refused.remove(&Asked::Topic(topic.clone()));
             registered.asked.remove(&Asked::Topic(topic));
         }
         for service in self.services.names() {
@@ -206,7 +196,7 @@ impl Keeper {
                 registered.refused.remove(&asked);
                 Ok(true)
             }
-            Err(RpcError::Refused { text: reason, .. }) => {
+            Err(RpcError::Refused { text: reason, .. } | RpcError::Fault(reason)) => {
                 if registered.refused.insert(asked.clone()) {
                     let name = asked.into_name();
                     self.events.send(Ros1Event::NotRegistered { name, reason });
@@ -256,7 +246,9 @@ impl Keeper {
     /// Asks the master what is registered, and registers what is missing there.
     pub(crate) fn look(&self) -> Result<(), RpcError> {
         let node = &self.client.node;
-        // What is registered meanwhile would be missing in the answer.
+        // Before anything is locked: it may take long.
+        self.client.look_up();
+        // Locked during the call: what is registered meanwhile would be missing in the answer.
         let mut registered = self.registrations();
         let system = self.client.system_state()?;
         registered
@@ -272,6 +264,15 @@ impl Keeper {
         self.find_foreign_clock(&clocks)
     }
 
+    /// Reports that the master does not set `/use_sim_time`, once for each reason.
+    fn sim_time_is_refused(&self, error: &RpcError) {
+        let reason = error.to_string();
+        let before = self.lock().told_refusal.replace(reason.clone());
+        if before.as_ref() != Some(&reason) {
+            self.events.send(Ros1Event::SimTimeRefused { reason });
+        }
+    }
+
     /// Asks the master regularly, until the node ends.
     pub(crate) fn start(self: &Arc<Self>, waits: &Waits) -> io::Result<()> {
         let (keeper, waits) = (Arc::clone(self), waits.clone());
@@ -285,15 +286,28 @@ impl Keeper {
     }
 
     fn look_and_tell(&self) {
-        let looked = self.look();
-        let keep = |()| self.sim_time.keep(&self.client, &self.here);
-        let looked = looked.and_then(keep);
+        let mut looked = self.look();
+        if looked.is_ok() {
+            match self.sim_time.keep(&self.client, &self.here) {
+                Err(error) if is_refusal(&error) => self.sim_time_is_refused(&error),
+                kept => looked = kept,
+            }
+        }
         if matches!(looked, Err(RpcError::Over)) {
             return;
         }
-        let is_away = looked.as_ref().is_err_and(is_no_answer);
+        let is_away = looked.as_ref().is_err_and(|error| !is_refusal(error));
         if let Err(error) = looked {
             tracing::debug!("ROS 1 master: {error}");
+            if let RpcError::Io(error) = error
+                && is_want(&error)
+            {
+                // The master may well be there.
+                let refusal = NoPlace::System(error);
+                self.events
+                    .send(Ros1Event::refused("calls of the master", refusal));
+                return;
+            }
         }
         let serves_clock = self.publications.get(CLOCK).is_some();
         let mut known = self.lock();
@@ -312,9 +326,9 @@ impl Keeper {
     }
 }
 
-/// Whether a master has not answered, or not as a master does. One that refuses is there.
-fn is_no_answer(error: &RpcError) -> bool {
-    !matches!(error, RpcError::Refused { .. } | RpcError::Fault(_))
+/// Whether a master has answered, and refuses.
+fn is_refusal(error: &RpcError) -> bool {
+    matches!(error, RpcError::Refused { .. } | RpcError::Fault(_))
 }
 
 /// Whether a master that has not taken a call still has what it had. One that refuses connections has ended, and has

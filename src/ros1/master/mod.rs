@@ -1,6 +1,7 @@
 //! The master of ROS 1: as this node calls it, and one of its own.
 
 pub(super) mod client;
+mod clock_nodes;
 pub(super) mod embedded;
 pub(super) mod join;
 pub(super) mod keeper;

@@ -27,15 +27,23 @@ pub(super) fn is_player(client: &MasterClient, (name, uri): (&str, &RpcUri)) -> 
     }
 }
 
-/// Whether a program listens at this address; `None` if that is not known. One that listens may be another than the
-/// node that was registered: nodes of roscpp do not tell their names.
-pub(super) fn is_running(client: &MasterClient, uri: &RpcUri) -> Option<bool> {
-    match ask(client, uri, "getPid")? {
+/// Whether a node runs at this address that publishes the topic; `None` if that is not known. Nodes of roscpp do not
+/// tell their names.
+pub(super) fn is_publisher(client: &MasterClient, uri: &RpcUri, topic: &str) -> Option<bool> {
+    match ask(client, uri, "getPublications")? {
+        Ok(Value::Array(rows)) => Some(rows.iter().any(|row| is_of_topic(row, topic))),
+        // Another program listens there now.
+        Err(RpcError::Invalid(_)) => Some(false),
         Err(RpcError::Io(error)) => has_ended(&error).then_some(false),
         Err(RpcError::Over | RpcError::Busy) => None,
-        // It has taken the connection.
+        // It has taken the connection, and is busy or stopped, or answers in another way.
         _ => Some(true),
     }
+}
+
+/// Whether a row of a list of topics and types is of this topic.
+fn is_of_topic(row: &Value, topic: &str) -> bool {
+    matches!(row, Value::Array(parts) if matches!(parts.first(), Some(Value::String(name)) if name == topic))
 }
 
 /// The answer of a node; `None` if it is not there in time.
@@ -51,9 +59,9 @@ fn ask(
     let (tell, told) = bounded(1);
     // On a thread of its own, because the look-up of a name may take long.
     let ask = move || {
-        let _place = place;
         let peer = Peer::look_up(&at).map_err(RpcError::from);
         let answer = peer.and_then(|peer| call(&peer, (&waits, patience), method, caller));
+        drop(place);
         let _ = tell.send(answer);
     };
     let thread = thread::Builder::new().name("ros1-presence".to_owned());

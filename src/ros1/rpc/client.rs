@@ -16,6 +16,9 @@ use crate::ros1::system::{Waits, steady};
 /// The method that has other calls as its parameter.
 pub(crate) const SEVERAL: &str = "system.multicall";
 
+/// The shortest time that a socket can wait.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
+
 /// A call that is to be made.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
@@ -109,13 +112,15 @@ fn answer_of(
         }
         let left = until.saturating_duration_since(steady());
         if left.is_zero() {
-            return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+            failure.get_or_insert_with(|| io::ErrorKind::TimedOut.into());
+            break;
         }
         match TcpStream::connect_timeout(address, left) {
             Ok(stream) => {
                 let mut http = HttpStream::new(&stream, waits)?;
                 // A peer that reads nothing takes no longer than one that answers nothing.
-                stream.set_write_timeout(Some(left))?;
+                let left = until.saturating_duration_since(steady());
+                stream.set_write_timeout(Some(left.max(LEAST_WAIT)))?;
                 http.send_request((&peer.uri.authority(), peer.uri.path()), &body)?;
                 return read_answer(&http.response(until)?);
             }

@@ -102,7 +102,7 @@ pub(crate) fn serve(
     accept_each(name, listener, bound, take, refused)
 }
 
-/// Answers the calls of one connection. Calls are read, and answers are made, one at a time: both may take much more
+/// Answers the calls of one connection. Calls are parsed, and answers are made, one at a time: both may take much more
 /// memory than requests.
 fn answer_all(
     stream: &TcpStream,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bagplay::ros1::{Ros1Error, Ros1Event, Ros1Left, Ros1Node, Ros1Options};
 
@@ -217,6 +219,7 @@ fn a_master_that_answers_nonsense_counts_as_away() {
     let master = Joined::with(&free_master(), |options| {
         options.node_name = "/m".to_owned();
     });
+    // Whether a master is away is decided by one rule for all that is no answer; the start shows each kind.
     let (relay, switch) = Relay::with_switch(&master.master, Fate::Nonsense(NONSENSE[2]));
     let player = Joined::with(&relay.uri, |_| ());
     let mut output = player.advertise(&[strings(0, "/chatter")]);
@@ -370,4 +373,45 @@ fn a_clock_counts_only_while_its_node_runs() {
     until("the end of that node", || {
         second.node.foreign_clock().is_none()
     });
+    // Other programs have these addresses now: a node without a clock, and one that is no node.
+    let [other, clock] = ["/other", "/clock_server"]
+        .map(|name| Joined::with(master, |options| name.clone_into(&mut options.node_name)));
+    let _chatter = other.advertise(&[strings(0, "/chatter")]);
+    let found = call(master, "lookupNode", &[text("/x"), text("/other")]);
+    let no_node = Relay::before(master, |_| Fate::Nonsense(NONSENSE[1]));
+    register("/replaced", found.str());
+    register("/web", &no_node.uri);
+    let _clock = clock.node.advertise(&[], true).unwrap();
+    // In the order in which they have registered: those before it were asked.
+    until("the clock of a node that publishes it", || {
+        second.node.foreign_clock().as_deref() == Some("/clock_server")
+    });
+}
+
+#[test]
+fn a_master_that_does_not_set_the_parameter_again_is_named() {
+    let master = Joined::with(&free_master(), |options| {
+        options.node_name = "/m".to_owned();
+    });
+    let refuses = Arc::new(AtomicBool::new(false));
+    let is_off = Arc::clone(&refuses);
+    let relay = Relay::before(&master.master, move |(method, _)| {
+        if is_off.load(Ordering::SeqCst) && method == "setParam" {
+            Fate::Refusal
+        } else {
+            Fate::Pass
+        }
+    });
+    let player = Joined::with(&relay.uri, |options| options.use_sim_time = true);
+    let _output = player.advertise(&[]);
+    refuses.store(true, Ordering::SeqCst);
+    // As if it had been started again.
+    for name in ["/use_sim_time", "/bagplay_use_sim_time"] {
+        call(&master.master, "deleteParam", &[text("/x"), text(name)]);
+    }
+    let reason = player.event("the refusal", |event| match event {
+        Ros1Event::SimTimeRefused { reason } => Some(reason.clone()),
+        _ => None,
+    });
+    assert_eq!(reason, "refused: no");
 }

@@ -177,7 +177,7 @@ fn a_player_that_may_open_no_more_files_says_so_and_goes_on_when_it_may() {
     let pid = Pid::from_raw(run.process().cast_signed()).unwrap();
     // The player has those of its parent.
     let before = getrlimit(Resource::Nofile);
-    // Those of input and output, and no other.
+    // Those of input and output, and no other. `poll` needs a limit of two.
     let none = Rlimit {
         current: Some(3),
         ..before
@@ -190,6 +190,7 @@ fn a_player_that_may_open_no_more_files_says_so_and_goes_on_when_it_may() {
     );
     prlimit(Some(pid), Resource::Nofile, before).unwrap();
     std::io::Write::write_all(&mut waiting, b"nonsense\r\n\r\n").unwrap();
+    waiting.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut answer = String::new();
     std::io::Read::read_to_string(&mut waiting, &mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");

@@ -304,6 +304,9 @@ fn as_wire_event(event: Ros1Event) -> WireEvent {
         Ros1Event::UnknownHost { .. } => WireEvent::Warning(format!(
             "{event}; hint: ROS_HOSTNAME, or else ROS_IP, says how nodes reach it"
         )),
+        Ros1Event::NoConnections { .. } => {
+            WireEvent::Warning(format!("{event}; hint: ulimit -n 1024"))
+        }
         event => WireEvent::Warning(event.to_string()),
     }
 }
