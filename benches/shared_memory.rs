@@ -283,7 +283,7 @@ fn play(
         shared_memory,
         ..WireOptions::default()
     };
-    let kept = sending::play(endpoint, bag, (wire, Pace::Max), |out| {
+    let kept = sending::play(endpoint, bag, (wire, Pace::Max), |out, _| {
         subscriber.begin();
         out
     })?;

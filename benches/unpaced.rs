@@ -267,11 +267,15 @@ fn put_from_memory(
 }
 
 fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<Box<dyn Any>, Failure> {
-    let (out, session) =
-        sending::play(endpoint, bag, (WireOptions::default(), Pace::Max), |out| {
+    let (out, session) = sending::play(
+        endpoint,
+        bag,
+        (WireOptions::default(), Pace::Max),
+        |out, _| {
             listener.begin();
             Timed::new(out)
-        })?;
+        },
+    )?;
     listener.spent.set(out.spent()?.0);
     Ok(Box::new((out, session)))
 }

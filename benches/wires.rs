@@ -18,18 +18,17 @@ mod watched;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use bagplay::bag::Bag;
+use bagplay::bag::{Bag, Message};
 use bagplay::clock::Clock;
 use bagplay::output::Output;
-use bagplay::player::{Options, Pace};
-use bagplay::time::{Steady, Time};
+use bagplay::player::{Options, Pace, Transport};
+use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::{Protocol, WireOptions, WireOutput};
 use report::{Figure, Report};
 use sending::{Failure, KEY, Recording, median};
 use tcpros::Load;
-use watched::Watched;
+use watched::{Watch, Watched};
 use zenoh::Wait;
 
 const TURNS: usize = 5;
@@ -67,7 +66,8 @@ fn main() -> Result<(), Failure> {
         let mut rates = WIRES.map(|_| Vec::new());
         for _ in 0..TURNS {
             for (wire, rates) in WIRES.iter().zip(&mut rates) {
-                let (arrivals, _) = turn((&bag, Pace::Max), recording.messages, wire, |out| out)?;
+                let (arrivals, _) =
+                    turn((&bag, Pace::Max), recording.messages, wire, |out, _| out)?;
                 rates.push(rate(&arrivals));
             }
         }
@@ -93,7 +93,7 @@ fn ros1(path: &Path, report: &mut Report) -> Result<(), Failure> {
     let (mut played, mut written) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         written.push(IMAGES.rate(&tcpros::write(IMAGES)?)?);
-        let (arrivals, _) = tcpros::play((&bag, Pace::Max), IMAGES, |out| out)?;
+        let (arrivals, _) = tcpros::play((&bag, Pace::Max), IMAGES, |out, _| out)?;
         played.push(IMAGES.rate(&arrivals)?);
     }
     let (played, written) = (median(played), median(written));
@@ -169,14 +169,34 @@ fn rate(arrivals: &[Time<Steady>]) -> f64 {
 }
 
 /// When each message was due.
-type Due = Vec<Option<Time<Steady>>>;
+struct Due {
+    /// Added to an instant of the player, which counts from its start, to get one of the steady clock.
+    origin: Duration,
+    instants: Vec<Option<Time<Steady>>>,
+}
 
-fn watched<O: Output>(out: O) -> Watched<O, Due> {
-    Watched::new(out, Due::new())
+impl Watch for Due {
+    fn message(&mut self, _: &Message, due: Option<Time<Steady>>) {
+        self.instants
+            .push(due.map(|due| due.saturating_add(self.origin)));
+    }
+}
+
+fn watched<O: Output>(out: O, player: &Transport) -> Watched<O, Due> {
+    let clock = Clock::steady();
+    let origin = clock.now().as_nanos() - player.now().as_nanos();
+    let due = Due {
+        origin: Duration::from_nanos(origin),
+        instants: Vec::new(),
+    };
+    Watched::new(out, due)
 }
 
 /// How long after it was due each message arrived, in microseconds.
-fn lateness_of(arrivals: &[Time<Steady>], due: &Due) -> Result<Vec<f64>, Failure> {
+fn lateness_of(
+    arrivals: &[Time<Steady>],
+    Due { instants: due, .. }: &Due,
+) -> Result<Vec<f64>, Failure> {
     if arrivals.len() != due.len() {
         return Err("other messages were sent than have arrived".into());
     }
@@ -192,7 +212,7 @@ fn turn<O: Output + Send + 'static>(
     (bag, pace): (&Bag, Pace),
     messages: u64,
     &(_, protocol, key): &(&str, Protocol, &'static str),
-    around: impl FnOnce(WireOutput) -> O,
+    around: impl FnOnce(WireOutput, &Transport) -> O,
 ) -> Result<(Vec<Time<Steady>>, O), Failure> {
     let endpoint = sending::free_endpoint()?;
     let arrivals = Arc::new(Mutex::new(Vec::new()));
@@ -220,7 +240,7 @@ fn turn<O: Output + Send + 'static>(
         ..WireOptions::default()
     };
     let (out, session) = sending::play(&endpoint, bag, (wire, pace), around)?;
-    done.recv_timeout(Duration::from_secs(10))
+    done.recv_timeout(std::time::Duration::from_secs(10))
         .map_err(|_| "messages were lost")?;
     drop(subscribe.join().map_err(|_| "the subscriber panicked")??);
     drop(session);

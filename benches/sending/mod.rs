@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
 use bagplay::output::Output;
-use bagplay::player::{Options, Pace, Player, Source};
+use bagplay::player::{Options, Pace, Player, Source, Transport};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions, WireOutput};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
@@ -187,7 +187,7 @@ pub(crate) fn play<O: Output + Send + 'static>(
     endpoint: &str,
     bag: &Bag,
     (wire, pace): (WireOptions, Pace),
-    begin: impl FnOnce(WireOutput) -> O,
+    begin: impl FnOnce(WireOutput, &Transport) -> O,
 ) -> Result<(O, Session), Failure> {
     let (tell, matched) = crossbeam_channel::bounded(1);
     let (out, session) = advertise(endpoint, bag, wire, move |event| {
@@ -199,7 +199,8 @@ pub(crate) fn play<O: Output + Send + 'static>(
     let player = Player::new();
     let memory = session.chunk_memory()?;
     let cues = cues(bag, &player).with_memory(memory);
-    let out = run((player, cues), bag, pace, begin(out))?;
+    let out = begin(out, &player.transport());
+    let out = run((player, cues), bag, pace, out)?;
     Ok((out, session))
 }
 

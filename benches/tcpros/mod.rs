@@ -10,7 +10,7 @@ use std::time::Duration;
 use bagplay::bag::{Bag, TopicId};
 use bagplay::clock::Clock;
 use bagplay::output::Output;
-use bagplay::player::{Pace, Player};
+use bagplay::player::{Pace, Player, Transport};
 use bagplay::ros1::{Ros1Event, Ros1Node, Ros1Options, Ros1Output, Ros1Played};
 use bagplay::time::{Steady, Time};
 
@@ -49,7 +49,7 @@ impl Load {
 pub(crate) fn play<O: Output + Send + 'static>(
     (bag, pace): (&Bag, Pace),
     load: Load,
-    around: impl FnOnce(Ros1Output) -> O,
+    around: impl FnOnce(Ros1Output, &Transport) -> O,
 ) -> Result<(Vec<Time<Steady>>, O), Failure> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let master = format!("http://{address}/").parse()?;
@@ -70,7 +70,8 @@ pub(crate) fn play<O: Output + Send + 'static>(
     joined.recv_timeout(Duration::from_secs(10))?;
     let player = Player::new();
     let cues = cues(bag, &player);
-    let out = run((player, cues), bag, pace, around(out))?;
+    let out = around(out, &player.transport());
+    let out = run((player, cues), bag, pace, out)?;
     let arrivals = subscriber.join().map_err(|_| "the subscriber panicked")?;
     Ok((arrivals?, out))
 }

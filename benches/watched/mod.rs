@@ -6,15 +6,8 @@ use bagplay::time::{Duration, Ros, Segment, Steady, Time};
 
 /// What sees the messages, before they are sent.
 pub(crate) trait Watch {
-    /// `due`: the instant of the steady clock at which the message was due; `None` while playback is held.
+    /// `due`: the instant at which the message was due, as `Transport::now` counts them; `None` while playback is held.
     fn message(&mut self, message: &Message, due: Option<Time<Steady>>);
-}
-
-/// Notes the instants, in the order of the messages.
-impl Watch for Vec<Option<Time<Steady>>> {
-    fn message(&mut self, _: &Message, due: Option<Time<Steady>>) {
-        self.push(due);
-    }
 }
 
 /// An output around another one.
