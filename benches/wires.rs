@@ -129,27 +129,30 @@ fn lateness(dir: &Path, seconds: u64, report: &mut Report) -> Result<(), Failure
         size: 4,
     };
     let ros1_bag = texts.open(&dir.join("paced-ros1.mcap"))?;
+    // For each wire and turn, sorted.
     let mut late = WIRES.map(|(name, ..)| (name, Vec::new()));
     let mut ros1_late = Vec::new();
     for _ in 0..TURNS {
         for (wire, (_, late)) in WIRES.iter().zip(&mut late) {
             let paced = (&bag, paced);
             let (arrivals, out) = turn(paced, seconds * HZ, wire, watched)?;
-            late.extend(lateness_of(&arrivals, &out.watch)?);
+            late.push(lateness_of(&arrivals, &out.watch)?);
         }
         let (arrivals, out) = tcpros::play((&ros1_bag, paced), texts, watched)?;
-        ros1_late.extend(lateness_of(&arrivals, &out.watch)?);
+        ros1_late.push(lateness_of(&arrivals, &out.watch)?);
     }
-    println!("lateness at {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
-    let mut late: Vec<_> = late.into_iter().chain([("ros1", ros1_late)]).collect();
-    for (_, late) in &mut late {
-        late.sort_by(f64::total_cmp);
-    }
-    let at = |late: &[f64], permille: usize| late[late.len() * permille / 1000];
-    for (of, permille) in [("p50", 500), ("p99", 990)] {
-        let first = at(&late[0].1, permille);
-        for (wire, late) in &late {
-            let micros = at(late, permille);
+    println!(
+        "lateness at {HZ} messages a second, median of {TURNS} turns of {seconds} s, microseconds"
+    );
+    let late: Vec<_> = late.into_iter().chain([("ros1", ros1_late)]).collect();
+    let at = |turns: &[Vec<f64>], percent: usize| {
+        let turns = turns.iter().map(|late| late[late.len() * percent / 100]);
+        median(turns.collect())
+    };
+    for (of, percent) in [("p50", 50), ("p99", 99)] {
+        let first = at(&late[0].1, percent);
+        for (wire, turns) in &late {
+            let micros = at(turns, percent);
             println!("{of:<18} {wire:<10} {micros:>14.1} {:>6.2}", micros / first);
             let figure = Figure::lower(&format!("lateness, {of}"), wire, micros, "µs");
             report.add(compared(figure, wire, first));
@@ -192,7 +195,7 @@ fn watched<O: Output>(out: O, player: &Transport) -> Watched<O, Due> {
     Watched::new(out, due)
 }
 
-/// How long after it was due each message arrived, in microseconds.
+/// How long after it was due each message arrived, in microseconds, sorted.
 fn lateness_of(
     arrivals: &[Time<Steady>],
     Due { instants: due, .. }: &Due,
@@ -204,7 +207,10 @@ fn lateness_of(
         let due = due.ok_or("a message was sent while playback was held")?;
         Ok(at.saturating_since(due).as_secs_f64() * 1e6)
     };
-    arrivals.iter().zip(due).map(late).collect()
+    let late: Result<Vec<f64>, Failure> = arrivals.iter().zip(due).map(late).collect();
+    let mut late = late?;
+    late.sort_by(f64::total_cmp);
+    Ok(late)
 }
 
 /// When each message arrived, and the output around that of the wire; an error if one was lost.
