@@ -5,8 +5,8 @@
 //! with the messages is not measured. Beside them, `ros1` to a subscriber that reads TCPROS: gigabytes a second of
 //! messages of 1 MB and of a loop that writes the same bytes to a socket, and lateness.
 //!
-//! Lateness is from the instant at which a message was due by the player's clock to its arrival. A player that was held
-//! up by more than it catches up with moves that instant for the messages that follow.
+//! Lateness is from the instant at which a message was due by the player's clock to its arrival. If the player is
+//! delayed by more than 100 ms, it shifts its schedule, so the messages that follow are due later.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

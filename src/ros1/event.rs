@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::system::{NoPlace, steady};
+use super::system::{NoPlace, is_want_of_files, steady};
 use crate::untrusted::Foreign;
 
 /// What happens on the network. Sent from several threads: the receiver must not block.
@@ -105,12 +105,15 @@ pub enum Ros1Event {
         /// How many are accepted.
         most: usize,
     },
-    /// The system refuses connections. They are closed, or wait until the system accepts them.
+    /// The system gives no connections, for want of file descriptors, memory or threads. Those of other nodes are
+    /// closed, or wait until they are accepted; a call of this node is made again later.
     NoConnections {
         /// What they are for.
         what: &'static str,
         /// Why.
         reason: String,
+        /// Whether too many files are open.
+        is_want_of_files: bool,
     },
     /// A notice that has come several times since it was given last.
     Repeated {
@@ -135,10 +138,11 @@ impl Ros1Event {
     pub(crate) fn refused(what: &'static str, refusal: NoPlace) -> Self {
         match refusal {
             NoPlace::Full(most) => Self::TooManyConnections { what, most },
-            NoPlace::System(error) => {
-                let reason = error.to_string();
-                Self::NoConnections { what, reason }
-            }
+            NoPlace::System(error) => Self::NoConnections {
+                what,
+                reason: error.to_string(),
+                is_want_of_files: is_want_of_files(&error),
+            },
         }
     }
 
@@ -213,8 +217,8 @@ impl Ros1Event {
             Self::TooManyConnections { what, most } => {
                 format!("connections for {what} are refused: the limit of {most} is reached")
             }
-            Self::NoConnections { what, reason } => {
-                format!("the system refuses connections for {what}: {reason}")
+            Self::NoConnections { what, reason, .. } => {
+                format!("the system gives no connections for {what}: {reason}")
             }
             Self::Repeated { event, times } => {
                 let s = if *times == 1 { "" } else { "s" };

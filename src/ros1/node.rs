@@ -101,7 +101,7 @@ impl Ros1Node {
             events: events.clone(),
             is_replaced: Arc::clone(&is_replaced),
         };
-        let served = ("ros1-calls", "calls of this node");
+        let served = ("ros1-calls", "calls of other nodes");
         serve(served, calls, (&waits, &events), Arc::new(slave))?;
         let listener = Listener {
             publications: Arc::clone(&publications),
@@ -295,7 +295,7 @@ impl Ros1Node {
         // Before connections end, so that subscribers do not connect again.
         let mut left = self.advertiser.keeper.leave(&self.waits, self.leaving);
         if self.is_master {
-            // What the own master has ends with it.
+            // Parameters and registrations of the own master end with that master.
             left = Ros1Left::default();
         }
         for publication in self.advertiser.publications.all() {

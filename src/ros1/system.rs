@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// How long a listener waits after the system has given it no connection.
+/// How long a listener waits after `accept` has failed.
 const AFTER_REFUSAL: Duration = Duration::from_millis(100);
 
 /// The present instant of the monotonic clock.
@@ -222,12 +222,16 @@ pub(crate) fn accept_each(
     thread.spawn(run).map(drop)
 }
 
+/// Whether the system has no file descriptor left for this process, or for all.
+pub(crate) fn is_want_of_files(error: &io::Error) -> bool {
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    [Errno::MFILE, Errno::NFILE].map(is).contains(&true)
+}
+
 /// Whether the system has no file descriptor or no memory left for a socket.
 pub(crate) fn is_want(error: &io::Error) -> bool {
     let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
-    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
-        .map(is)
-        .contains(&true)
+    is_want_of_files(error) || [Errno::NOBUFS, Errno::NOMEM].map(is).contains(&true)
 }
 
 #[cfg(test)]

@@ -243,8 +243,8 @@ impl Connection {
             self.write(messages)?;
             let mut state = self.lock();
             state.taken(count, bytes);
-            // It has read what waited for it. Bytes that the system has taken are no proof: they may lie in its
-            // buffers while the subscriber is stopped.
+            // A subscriber is back only when no message waits for it. Bytes that the system has taken are no proof:
+            // they may lie in its buffers while the subscriber is stopped.
             let away = if state.messages == 0 {
                 state.away.take()
             } else {

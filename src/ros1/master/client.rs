@@ -84,7 +84,7 @@ impl MasterClient {
         Self {
             waits: waits.clone(),
             until: Some(until),
-            // Those that were asked before may take longer than is left.
+            // Threads that asked nodes before may keep their places for longer than the time that is left.
             asking: Budget::new(MOST_ASKED),
             ..self.clone()
         }
@@ -123,7 +123,7 @@ impl MasterClient {
     pub(crate) fn look_up(&self) {
         match self.uri.addresses() {
             Ok(addresses) => *self.found() = addresses,
-            // It may well be where it was.
+            // The addresses that were found last are kept.
             Err(error) => tracing::debug!("ROS 1 master: {error}"),
         }
     }

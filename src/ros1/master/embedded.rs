@@ -40,7 +40,7 @@ impl EmbeddedMaster {
             state: Mutex::default(),
             notices: Notices::new(waits.clone()),
         });
-        let served = ("ros1-master", "calls of the master");
+        let served = ("ros1-master", "calls of other nodes to the master");
         serve(served, listener, (waits, events), master)
     }
 

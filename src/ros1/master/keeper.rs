@@ -163,7 +163,7 @@ impl Keeper {
         for topic in gone {
             match self.client.unregister(&topic, &self.here) {
                 Err(error) if !is_refusal(&error) => return Err(error),
-                // What the master does not end, it does not have.
+                // A master that refuses to end a registration does not have it.
                 _ => {}
             }
             registered.topics.remove(&topic);
@@ -184,7 +184,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// Whether the master has registered what it was asked for. What it refuses does not keep the rest from it.
+    /// Whether the master has registered what it was asked for. A refusal is no error here, so the other topics
+    /// and services are still registered.
     fn is_taken(
         &self,
         registered: &mut Registrations,
@@ -248,7 +249,8 @@ impl Keeper {
         let node = &self.client.node;
         // Before anything is locked: it may take long.
         self.client.look_up();
-        // Locked during the call: what is registered meanwhile would be missing in the answer.
+        // Locked during the call, so that nothing is registered after the master has made its answer: it would be taken
+        // for missing.
         let mut registered = self.registrations();
         let system = self.client.system_state()?;
         registered
@@ -305,7 +307,7 @@ impl Keeper {
                 // The master may well be there.
                 let refusal = NoPlace::System(error);
                 self.events
-                    .send(Ros1Event::refused("calls of the master", refusal));
+                    .send(Ros1Event::refused("calls to the master", refusal));
                 return;
             }
         }

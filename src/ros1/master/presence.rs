@@ -46,7 +46,7 @@ fn is_of_topic(row: &Value, topic: &str) -> bool {
     matches!(row, Value::Array(parts) if matches!(parts.first(), Some(Value::String(name)) if name == topic))
 }
 
-/// The answer of a node; `None` if it is not there in time.
+/// The answer of a node. `None` if it does not come in time, or if the node cannot be asked now.
 fn ask(
     client: &MasterClient,
     uri: &RpcUri,

@@ -83,7 +83,7 @@ impl Advertiser {
     pub(super) fn withdraw_clock(&self, clock: &Publication) {
         self.publications.remove(CLOCK);
         clock.end();
-        // Times that wait are no loss.
+        // Times that are not sent do not count as lost.
         clock.close();
         self.register_soon();
         self.events.send(Ros1Event::OwnClock { is_served: false });

@@ -159,7 +159,7 @@ fn is_type_name(name: &str) -> bool {
     })
 }
 
-/// Whether a master takes this as a part of a name. Nodes are stricter, but not all of them.
+/// Whether a master takes this as a part of a name. Some nodes accept fewer names.
 fn is_part(part: &str) -> bool {
     let is_refused = |c: char| c == ':' || c.is_whitespace() || c.is_control();
     !part.is_empty() && !part.contains(is_refused)
@@ -301,7 +301,7 @@ mod tests {
         let [one] = planned.as_slice() else {
             panic!("{planned:?}");
         };
-        // A master has one topic of both names.
+        // To a master, `/a//b/` and `a/b` are the same topic.
         assert_eq!(one.advertised.name, "/a/b");
         assert_eq!(one.ids, [(TopicId(0), None), (TopicId(6), None)]);
         let kind = |name: &str| Ros1SkipReason::Type(name.to_owned());

@@ -16,7 +16,7 @@ use crate::ros1::system::{Waits, steady};
 /// The method that has other calls as its parameter.
 pub(crate) const SEVERAL: &str = "system.multicall";
 
-/// The shortest time that a socket can wait.
+/// The shortest write timeout that is set: a timeout of zero is an error.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
 /// A call that is to be made.
@@ -131,7 +131,8 @@ fn answer_of(
     Err(failure.into())
 }
 
-/// Why a peer is not reached that has several addresses: one that refuses is there, whatever becomes of the others.
+/// Which of two errors is reported for a peer with several addresses: a refused connection comes before other errors,
+/// because it shows that the machine is there.
 fn more_telling(first: Option<io::Error>, next: io::Error) -> io::Error {
     let is_refusal = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
     match first {

@@ -219,7 +219,7 @@ fn a_master_that_answers_nonsense_counts_as_away() {
     let master = Joined::with(&free_master(), |options| {
         options.node_name = "/m".to_owned();
     });
-    // Whether a master is away is decided by one rule for all that is no answer; the start shows each kind.
+    // One kind of wrong answer is enough here, because one rule covers all; the starts below test each kind.
     let (relay, switch) = Relay::with_switch(&master.master, Fate::Nonsense(NONSENSE[2]));
     let player = Joined::with(&relay.uri, |_| ());
     let mut output = player.advertise(&[strings(0, "/chatter")]);
@@ -336,7 +336,7 @@ fn connections_that_are_too_many_are_told_once() {
             _ => None,
         })
     };
-    assert_eq!(told(), ("calls of the master", 256));
+    assert_eq!(told(), ("calls of other nodes to the master", 256));
     drop(all);
     until("a place", || {
         try_call(&player.master, "getPid", &[text("/x")]).is_some()
@@ -382,7 +382,7 @@ fn a_clock_counts_only_while_its_node_runs() {
     register("/replaced", found.str());
     register("/web", &no_node.uri);
     let _clock = clock.node.advertise(&[], true).unwrap();
-    // In the order in which they have registered: those before it were asked.
+    // Nodes are asked in the order of registration, so those before `/clock_server` have been asked.
     until("the clock of a node that publishes it", || {
         second.node.foreign_clock().as_deref() == Some("/clock_server")
     });

@@ -304,9 +304,12 @@ fn as_wire_event(event: Ros1Event) -> WireEvent {
         Ros1Event::UnknownHost { .. } => WireEvent::Warning(format!(
             "{event}; hint: ROS_HOSTNAME, or else ROS_IP, says how nodes reach it"
         )),
-        Ros1Event::NoConnections { .. } => {
-            WireEvent::Warning(format!("{event}; hint: ulimit -n 1024"))
-        }
+        Ros1Event::NoConnections {
+            is_want_of_files: true,
+            ..
+        } => WireEvent::Warning(format!(
+            "{event}; hint: raise the limit of open files, for example ulimit -n 4096"
+        )),
         event => WireEvent::Warning(event.to_string()),
     }
 }
