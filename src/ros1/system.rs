@@ -170,8 +170,8 @@ pub(crate) enum NoPlace {
     System(io::Error),
 }
 
-/// Gives each connection that a listener accepts to `take`, on a thread of its own, `most` at a time; `refused` is told
-/// of further ones. Ends with the node.
+/// Calls `take` with each connection that a listener accepts, on a thread of its own, `most` at a time, and `refused`
+/// for each that is not accepted. Ends with the node.
 pub(crate) fn accept_each(
     name: &'static str,
     listener: TcpListener,

@@ -30,16 +30,16 @@ impl ClockNodes {
             let uri = match uri_of(node) {
                 Ok(Some(uri)) => uri,
                 Ok(None) => continue,
-                // The master has answered, with an address that nobody can use.
+                // The master has answered, but the address cannot be used.
                 Err(RpcError::Uri(_) | RpcError::Invalid(_) | RpcError::Fault(_)) => {
                     return Ok(Some((*node).clone()));
                 }
                 Err(error) => return Err(error),
             };
             let known = ((*node).clone(), uri.to_string());
-            let is_running = asked >= MOST_ASKED
+            let is_publisher = asked >= MOST_ASKED
                 || publishes(&uri).unwrap_or_else(|| !self.ended.contains(&known));
-            if is_running {
+            if is_publisher {
                 // Of those behind it, nothing new is known.
                 let others = &nodes[asked + 1..];
                 let is_other = |known: &(String, String)| others.iter().any(|it| **it == known.0);
@@ -58,16 +58,16 @@ impl ClockNodes {
 mod tests {
     use super::*;
 
-    fn found(nodes: &mut ClockNodes, names: &[&str], runs: &[Option<bool>]) -> Option<String> {
+    fn found(nodes: &mut ClockNodes, names: &[&str], publishes: &[Option<bool>]) -> Option<String> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let port = |name: &str| names.iter().position(|it| it == name).unwrap();
         let uri_of = |name: &str| {
             let port = u16::try_from(port(name)).unwrap();
             Ok(Some(RpcUri::of(name.trim_start_matches('/'), port)))
         };
-        let runs = |uri: &RpcUri| runs[port(&format!("/{}", uri.host()))];
+        let publishes = |uri: &RpcUri| publishes[port(&format!("/{}", uri.host()))];
         let refs: Vec<&String> = names.iter().collect();
-        nodes.first_publisher(&refs, uri_of, runs).unwrap()
+        nodes.first_publisher(&refs, uri_of, publishes).unwrap()
     }
 
     #[test]
