@@ -64,6 +64,23 @@ fn the_clock_begins_at_once_while_paused_and_is_sent_until_it_ends() {
     );
 }
 
+/// A busy player finds several commands at once. What it has taken holds, also if the last one ends the run.
+#[test]
+fn a_clock_that_is_ended_with_the_run_is_off_in_its_last_status() {
+    let clock = ClockOptions {
+        period: Some(span(100)),
+        ..ClockOptions::default()
+    };
+    let options = Options { clock, ..quiet() };
+    let mut machine = playing(options, messages(&[1000, 1900]));
+    settle(&mut machine, wall(0));
+    machine.ask(Command::EndClock, Ticket(1), wall(10));
+    machine.apply(Command::Stop, wall(10));
+    settle(&mut machine, wall(10));
+    assert_eq!(machine.answer(), Some((Ticket(1), Outcome::Done)));
+    assert_eq!(machine.status().clock, ClockMode::Off);
+}
+
 /// An output that cannot serve a clock.
 #[derive(Default)]
 struct Clockless(Vec<Option<Duration>>);
