@@ -3,8 +3,10 @@
 pub(super) mod admitted;
 pub(super) mod described;
 pub(super) mod follower;
+pub(super) mod ordered;
 pub(super) mod publishers;
 pub(super) mod received;
+pub(super) mod source;
 pub(super) mod subscription;
 pub(super) mod subscriptions;
 pub(super) mod which;

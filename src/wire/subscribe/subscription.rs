@@ -1,10 +1,14 @@
 //! [`Subscription`]: the subscription to one topic with one type, as a node of `rmw_zenoh` makes it.
 
-use zenoh::Wait;
-use zenoh::liveliness::LivelinessToken;
-use zenoh::sample::{Locality, Sample};
-use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
+use std::sync::{Arc, Weak};
 
+use zenoh::Wait;
+use zenoh::key_expr::KeyExpr;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::{Locality, Sample};
+
+use super::ordered::Ordered;
 use crate::ros::{Durability, Qos, Reliability};
 use crate::wire::dialect::interface::SubscriptionSpec;
 use crate::wire::error::WireError;
@@ -13,45 +17,62 @@ use crate::wire::error::WireError;
 #[derive(Debug)]
 pub(crate) struct Subscription {
     _token: LivelinessToken,
-    _subscriber: AdvancedSubscriber<()>,
+    _of_zenoh: Vec<Subscriber<()>>,
+    _ordered: Arc<Ordered>,
 }
 
 impl Subscription {
     /// Subscribes to what publishers of other sessions offer with this profile. What latched ones have published before
-    /// is fetched and comes first, also of those that join later. As for any subscriber of `rmw_zenoh`, that is certain
-    /// only if the link to the publisher was complete before: else what it publishes meanwhile may come first, and
-    /// hides what is older.
+    /// is asked for and comes first, in order, also of those that join later.
     pub(crate) fn declare(
         zenoh: &zenoh::Session,
         spec: &SubscriptionSpec,
         offered: &Qos,
         receive: impl Fn(&Sample) + Send + Sync + 'static,
     ) -> Result<Self, WireError> {
-        let declare = |source| WireError::Declare {
+        let fail = |source| WireError::Declare {
             what: spec.key.clone(),
             source,
         };
-        // Everything that publishers keep: their number is theirs to limit.
-        let history = HistoryConfig::default().detect_late_publishers();
-        let builder = zenoh
-            .declare_subscriber(spec.key.clone())
-            .callback(move |sample| receive(&sample))
-            .history(history)
-            .allowed_origin(Locality::Remote);
+        let key = KeyExpr::try_from(spec.key.clone()).map_err(fail)?;
         let is_latched = offered.durability == Durability::TransientLocal;
-        let builder = if is_latched && offered.reliability == Reliability::Reliable {
-            let lost_ones = RecoveryConfig::default().heartbeat();
-            builder.subscriber_detection().recovery(lost_ones)
-        } else if is_latched {
-            builder.subscriber_detection()
-        } else {
-            builder
+        let (session, of) = (zenoh.clone(), key.clone());
+        let ordered = Ordered::new(session, of, is_latched, Box::new(receive));
+        let ordered = Arc::new(ordered);
+        // zenoh keeps the callbacks as long as the subscriptions, which must not keep themselves alive.
+        let weak = Arc::downgrade(&ordered);
+        let with = |act: fn(&Arc<Ordered>, Sample)| {
+            let weak = Weak::clone(&weak);
+            move |sample| {
+                if let Some(ordered) = weak.upgrade() {
+                    act(&ordered, sample);
+                }
+            }
         };
-        let subscriber = builder.wait().map_err(declare)?;
+        let messages = zenoh
+            .declare_subscriber(key.clone())
+            .callback(with(Ordered::take))
+            .allowed_origin(Locality::Remote);
+        let mut of_zenoh = vec![messages.wait().map_err(fail)?];
+        let publishers = Ordered::publishers(&key);
+        if is_latched && offered.reliability == Reliability::Reliable {
+            let heartbeats = zenoh
+                .declare_subscriber(publishers.clone())
+                .callback(with(|ordered, it| ordered.heard(&it)))
+                .allowed_origin(Locality::Remote);
+            of_zenoh.push(heartbeats.wait().map_err(fail)?);
+        }
+        let tokens = zenoh
+            .liveliness()
+            .declare_subscriber(publishers)
+            .callback(with(|ordered, it| ordered.told(&it)))
+            .history(true);
+        of_zenoh.push(tokens.wait().map_err(fail)?);
         let token = zenoh.liveliness().declare_token(spec.token.clone());
         Ok(Self {
-            _token: token.wait().map_err(declare)?,
-            _subscriber: subscriber,
+            _token: token.wait().map_err(fail)?,
+            _of_zenoh: of_zenoh,
+            _ordered: ordered,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What a session receives of what others publish: which topics, from whom, each message once and in order.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bagplay::output::{Occasion, Output as _};
@@ -226,6 +227,41 @@ fn what_latched_publishers_published_before_comes_first_in_order_and_once() {
         assert_eq!(late.each_ref().map(text_of), [10, 11]);
         assert_eq!(late[0].publisher.to_string(), "/late");
         until("both publishers", || subscriptions.publishers().len() == 2);
+        assert!(received.try_recv().is_err());
+    }
+}
+
+/// Forty publishers begin at the same time as the one that receives them, over links that are just being made: messages
+/// come as they are published, in answers to queries, or both.
+#[test]
+fn latched_messages_of_those_that_begin_at_the_same_time_all_come_in_order() {
+    const TOPICS: u32 = 40;
+    let names: Vec<String> = (0..TOPICS).map(|at| format!("/map{at}")).collect();
+    for reliability in [Reliability::Reliable, Reliability::BestEffort] {
+        let (session, _events, endpoint) = router(|_| ());
+        let (early, _) = node("/early", &endpoint);
+        let qos = latched(reliability, 10);
+        let topics = names.iter().zip(0..);
+        let topics: Vec<_> = topics
+            .map(|(name, id)| played(id, name, Some(qos)))
+            .collect();
+        let (mut output, _) = early.advertise(&topics, None).unwrap();
+        for topic in 0..TOPICS {
+            put(&mut output, topic, 0..3);
+        }
+        let (_subscriptions, received) = receive(&session, Which::OfOthers);
+        for topic in 0..TOPICS {
+            put(&mut output, topic, 3..6);
+        }
+        let mut next: BTreeMap<String, u32> = BTreeMap::new();
+        for at in 0..TOPICS * 6 {
+            let Ok(message) = received.recv_timeout(PATIENCE) else {
+                panic!("{reliability:?}: {at} messages, then none: {next:?}");
+            };
+            let next = next.entry(message.topic.name.clone()).or_default();
+            assert_eq!(text_of(&message), *next, "{reliability:?}");
+            *next += 1;
+        }
         assert!(received.try_recv().is_err());
     }
 }

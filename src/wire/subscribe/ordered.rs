@@ -1,0 +1,281 @@
+//! [`Ordered`]: what one subscription receives, with what latched publishers have sent before it.
+//!
+//! The protocol is that of the advanced publishers of `zenoh-ext`, as `rmw_zenoh` uses them: a publisher is announced by a
+//! liveliness token, answers queries for what it keeps, and sends its last number again in heartbeats. The advanced
+//! subscriber of `zenoh-ext` asks twice for the same messages, at the start and for the token; when the two answers
+//! overlap, it can drop the first messages. Here a publisher is asked once at a time.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::config::ZenohId;
+use zenoh::key_expr::KeyExpr;
+use zenoh::query::{ConsolidationMode, QueryTarget, ReplyKeyExpr};
+use zenoh::sample::{Locality, Sample, SampleKind};
+
+use super::source::{Mark, Source, Wanted};
+
+/// What separates the key of a topic from what tells its publishers apart.
+const PUBLISHERS: &str = "/@adv/pub/";
+/// The name of publishers whose messages have times in place of numbers.
+const TIMED: &str = "uhlc";
+/// How long a publisher may take for its answer.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How much is held at most, in bytes.
+const MOST_HELD: usize = 256 << 20;
+/// How many publishers are told apart; messages of further ones are handed over as they come.
+const MOST_SOURCES: usize = 1 << 16;
+
+/// Handles each message.
+type Receive = Box<dyn Fn(&Sample) + Send + Sync>;
+
+/// Hands over the messages of one subscription.
+pub(super) struct Ordered {
+    zenoh: zenoh::Session,
+    key: KeyExpr<'static>,
+    /// Whether the first messages of a publisher, and those that are missing, are asked for without its token.
+    is_latched: bool,
+    receive: Receive,
+    sources: Mutex<Sources>,
+}
+
+#[derive(Debug, Default)]
+struct Sources {
+    by_id: HashMap<SourceId, Source<Sample>>,
+    /// The size of all that is held, in bytes.
+    held: usize,
+}
+
+/// A publisher.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct SourceId {
+    session: ZenohId,
+    /// Its number in the session; `None` if its messages have times.
+    entity: Option<u32>,
+}
+
+impl SourceId {
+    /// The publisher that a token, or the key of a heartbeat, names.
+    fn of_key(key: &str) -> Option<Self> {
+        let (_, names) = key.rsplit_once(PUBLISHERS)?;
+        let mut names = names.split('/');
+        let (session, entity) = (names.next()?, names.next()?);
+        Some(Self {
+            session: session.parse().ok()?,
+            entity: match entity {
+                TIMED => None,
+                number => Some(number.parse().ok()?),
+            },
+        })
+    }
+
+    /// The publisher of a message, and where the message is among its others; `None` if it does not tell.
+    fn of(sample: &Sample) -> Option<(Self, Mark)> {
+        if let Some(info) = sample.source_info() {
+            let id = info.source_id();
+            let (session, entity) = (id.zid(), Some(id.eid()));
+            return Some((Self { session, entity }, Mark::Number(info.source_sn())));
+        }
+        let timestamp = sample.timestamp()?;
+        let session = ZenohId::try_from(&timestamp.get_id().to_le_bytes()[..]).ok()?;
+        let id = Self {
+            session,
+            entity: None,
+        };
+        Some((id, Mark::Time(timestamp.get_time().as_u64())))
+    }
+
+    /// The key under which it answers queries.
+    fn key(&self, topic: &KeyExpr<'_>) -> String {
+        let Self { session, entity } = self;
+        let entity = entity.map_or_else(|| TIMED.to_owned(), |number| number.to_string());
+        format!("{topic}{PUBLISHERS}{session}/{entity}/**")
+    }
+}
+
+impl Ordered {
+    /// For the topic with this key. `receive` is called for one message at a time.
+    pub(super) fn new(
+        zenoh: zenoh::Session,
+        key: KeyExpr<'static>,
+        is_latched: bool,
+        receive: Receive,
+    ) -> Self {
+        Self {
+            zenoh,
+            key,
+            is_latched,
+            receive,
+            sources: Mutex::default(),
+        }
+    }
+
+    /// The tokens and the heartbeats of the publishers of a topic.
+    pub(super) fn publishers(key: &KeyExpr<'_>) -> String {
+        format!("{key}{PUBLISHERS}**")
+    }
+
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message has come.
+    pub(super) fn take(self: &Arc<Self>, sample: Sample) {
+        let Some((id, mark)) = SourceId::of(&sample) else {
+            // In the same order as the others.
+            let _turn = self.sources();
+            return (self.receive)(&sample);
+        };
+        let mut sources = self.sources();
+        let is_known = sources.by_id.contains_key(&id);
+        // Times are of any publisher; only those of a latched one are asked for.
+        let is_source = is_known || self.is_latched || id.entity.is_some();
+        if !is_source || (!is_known && sources.by_id.len() >= MOST_SOURCES) {
+            return (self.receive)(&sample);
+        }
+        let bytes = sample.payload().len();
+        let mut has_to_ask = false;
+        sources.change(id, |source| {
+            let mut hand_over = |it| (self.receive)(&it);
+            has_to_ask = source.take(mark, sample, bytes, self.is_latched, &mut hand_over);
+        });
+        if sources.held > MOST_HELD {
+            sources.change(id, |source| {
+                source.hand_over_held(&mut |it| (self.receive)(&it));
+            });
+        }
+        drop(sources);
+        if has_to_ask {
+            self.ask(id);
+        }
+    }
+
+    /// The token of a publisher has come or gone.
+    pub(super) fn told(self: &Arc<Self>, token: &Sample) {
+        let id = SourceId::of_key(token.key_expr());
+        if let Some(id) = id.filter(|_| token.kind() == SampleKind::Put) {
+            self.ask(id);
+        }
+    }
+
+    /// A publisher has sent its last number.
+    pub(super) fn heard(self: &Arc<Self>, heartbeat: &Sample) {
+        let id = SourceId::of_key(heartbeat.key_expr());
+        let number = zenoh_ext::z_deserialize(heartbeat.payload()).ok();
+        let (Some(id), Some(number)) = (id, number) else {
+            return;
+        };
+        let is_new = |source: &Source<Sample>| source.is_new(number);
+        if self.sources().by_id.get(&id).is_none_or(is_new) {
+            self.ask(id);
+        }
+    }
+
+    /// Asks a publisher for what it keeps and has not come, unless that is under way.
+    fn ask(self: &Arc<Self>, id: SourceId) {
+        let mut wanted = None;
+        let mut sources = self.sources();
+        if sources.by_id.contains_key(&id) || sources.by_id.len() < MOST_SOURCES {
+            sources.change(id, |source| wanted = source.ask());
+        }
+        drop(sources);
+        let Some(wanted) = wanted else {
+            return;
+        };
+        let key = id.key(&self.key);
+        let selector = match wanted {
+            Wanted::All => key,
+            Wanted::From(number) => format!("{key}?_sn={number}.."),
+        };
+        let question = Question {
+            of: Arc::downgrade(self),
+            to: id,
+        };
+        let sent = self
+            .zenoh
+            .get(selector)
+            .callback(move |reply| {
+                if let Ok(sample) = reply.into_result() {
+                    question.reply(sample);
+                }
+            })
+            .consolidation(ConsolidationMode::None)
+            .accept_replies(ReplyKeyExpr::Any)
+            .allowed_destination(Locality::Remote)
+            .target(QueryTarget::All)
+            .timeout(ANSWER)
+            .wait();
+        // An error means that the session is closed. The question is over in any case.
+        drop(sent);
+    }
+}
+
+impl Sources {
+    /// Changes a source, which is new if there is none.
+    fn change(&mut self, id: SourceId, change: impl FnOnce(&mut Source<Sample>)) {
+        let source = self.by_id.entry(id).or_insert_with(Source::new);
+        let before = source.held_bytes();
+        change(source);
+        self.held = self.held + source.held_bytes() - before;
+    }
+}
+
+impl fmt::Debug for Ordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ordered")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A query to a publisher. It is over when zenoh drops it.
+struct Question {
+    of: Weak<Ordered>,
+    to: SourceId,
+}
+
+impl Question {
+    fn reply(&self, sample: Sample) {
+        if let Some(of) = self.of.upgrade()
+            && of.key.intersects(sample.key_expr())
+        {
+            of.take(sample);
+        }
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        if let Some(of) = self.of.upgrade() {
+            of.sources().change(self.to, |source| {
+                source.answered(&mut |it| (of.receive)(&it));
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_publisher_is_told_from_the_others_by_its_token() {
+        let of = |key: &str| SourceId::of_key(key);
+        let token = "0/map/@adv/pub/d9035c1437bbd55fd2918588def0d34/10/_";
+        let id = of(token).unwrap();
+        assert_eq!(id.entity, Some(10));
+        let topic = KeyExpr::try_from("0/map").unwrap();
+        assert_eq!(id.key(&topic), token.replace("/_", "/**"));
+        assert_eq!(of(&token.replace("10", TIMED)).unwrap().entity, None);
+        for odd in [
+            "0/map",
+            "0/map/@adv/pub/xyz/10/_",
+            "0/map/@adv/pub/d9/ten/_",
+        ] {
+            assert_eq!(of(odd), None, "{odd}");
+        }
+    }
+}
