@@ -83,7 +83,7 @@ pub(crate) struct Known {
     foreign_clock: Option<String>,
     /// The one that was reported.
     told_clock: Option<String>,
-    /// Why the parameter is not set, as it was reported.
+    /// Why the parameter is not set, as it was reported; `None` while it is set.
     told_refusal: Option<String>,
     clock_nodes: ClockNodes,
 }
@@ -266,7 +266,7 @@ impl Keeper {
         self.find_foreign_clock(&clocks)
     }
 
-    /// Reports that the master does not set `/use_sim_time`, once for each reason.
+    /// Reports that the master does not set `/use_sim_time`, once for each reason until the parameter is set.
     fn sim_time_is_refused(&self, error: &RpcError) {
         let reason = error.to_string();
         let before = self.lock().told_refusal.replace(reason.clone());
@@ -292,7 +292,8 @@ impl Keeper {
         if looked.is_ok() {
             match self.sim_time.keep(&self.client, &self.here) {
                 Err(error) if is_refusal(&error) => self.sim_time_is_refused(&error),
-                kept => looked = kept,
+                Ok(()) => self.lock().told_refusal = None,
+                Err(error) => looked = Err(error),
             }
         }
         if matches!(looked, Err(RpcError::Over)) {

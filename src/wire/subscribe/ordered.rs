@@ -1,9 +1,9 @@
 //! [`Ordered`]: what one subscription receives, with what latched publishers have sent before it.
 //!
-//! The protocol is that of the advanced publishers of `zenoh-ext`, as `rmw_zenoh` uses them: a publisher is announced by a
-//! liveliness token, answers queries for what it keeps, and sends its last number again in heartbeats. The advanced
-//! subscriber of `zenoh-ext` asks twice for the same messages, at the start and for the token; when the two answers
-//! overlap, it can drop the first messages. Here a publisher is asked once at a time.
+//! The protocol is that of the advanced publishers of `zenoh-ext`, as `rmw_zenoh` uses them: a liveliness token
+//! announces a publisher, which answers queries for what it keeps and sends its last number again in heartbeats. The
+//! advanced subscriber of `zenoh-ext` asks twice for the same messages, at the start and for the token; when the two
+//! answers overlap, it can drop the first messages. Here a publisher is asked once at a time.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! [`Source`]: the messages of one publisher, each once and in their order, whichever way they come.
 //!
-//! A latched publisher is asked for what it keeps. Its answer and what it publishes meanwhile come in any order, and some
-//! messages come both ways. So what comes until the answer is complete is held.
+//! A latched publisher is asked for what it keeps. Its answer and what it publishes meanwhile come in any order, and
+//! some messages come both ways. So what comes until the answer is complete is held.
 
 use std::collections::BTreeMap;
 
@@ -241,8 +241,8 @@ mod tests {
     }
 
     proptest! {
-        /// Live messages and answers in any order, as a latched publisher with any first number sends them: nothing that
-        /// has come is lost, comes twice, or comes out of order.
+        /// Live messages and answers in any order, as a latched publisher with any first number sends them: what has
+        /// come is handed over once, in order.
         #[test]
         fn all_that_has_come_is_handed_over_once_in_order(
             first in prop_oneof![Just(0), Just(u32::MAX - 3), any::<u32>()],
