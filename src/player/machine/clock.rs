@@ -64,6 +64,13 @@ impl ServedClock {
         self.is_owed = self.is_owed || is_served;
     }
 
+    /// Ends it, if that was asked for last.
+    pub(super) fn end_if_asked(&mut self, out: &mut dyn Output) {
+        if self.asked.is_none() {
+            self.change(out);
+        }
+    }
+
     /// It is to be shown before anything else.
     pub(super) fn owe(&mut self) {
         self.is_owed = true;

@@ -134,9 +134,9 @@ impl Machine {
     }
 
     fn act(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
-        // Also if the run is over: the last status has what was asked for before its end.
-        self.clock.change(out);
         if self.conditions.course().is_over() {
+            // It was ended by a command that came together with the end.
+            self.clock.end_if_asked(out);
             self.change_to(self.held(now), now);
             self.report.enter(State::Stopped, now);
             self.position.tell(out);
@@ -144,6 +144,7 @@ impl Machine {
         }
         self.reader.begin();
         self.position.tell(out);
+        self.clock.change(out);
         if self.clock.take_owed() {
             self.show_clock(self.here(now), out);
             self.clock.begin_ticks(now);

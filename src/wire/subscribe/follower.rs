@@ -13,7 +13,9 @@ use super::publishers::Publishers;
 use super::received::{Received, bytes_of};
 use super::subscription::Subscription;
 use super::which::{NotReceived, Subscribed, Which};
-use crate::ros::{History, PublishedTopic, Publisher, Qos, QosDuration, is_type_hash, ros_type};
+use crate::ros::{
+    Durability, History, PublishedTopic, Publisher, Qos, QosDuration, is_type_hash, ros_type,
+};
 use crate::wire::dialect::names::normal_name;
 use crate::wire::event::Events;
 use crate::wire::rmw_zenoh::attachment::read_attachment;
@@ -190,7 +192,14 @@ impl Follower {
                 follower.receive(&topic, sample);
             }
         };
-        match Subscription::declare(&self.zenoh, &spec, qos, receive) {
+        // One latched publisher is enough, also if this is another one.
+        let offered = self.graph.find(|token| {
+            let other = token.endpoint.as_ref()?;
+            let is_same = (&other.name, &other.dds_type, &other.hash) == (name, dds_type, hash);
+            let is_latched = other.qos.durability == Durability::TransientLocal;
+            (is_same && is_latched).then_some(other.qos)
+        });
+        match Subscription::declare(&self.zenoh, &spec, &offered.unwrap_or(*qos), receive) {
             Ok(subscription) => Ok(subscription),
             Err(error) => {
                 self.events.warn(format!("{name} is not received: {error}"));

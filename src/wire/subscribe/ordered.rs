@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use zenoh::Wait;
+use zenoh::bytes::ZBytes;
 use zenoh::config::ZenohId;
 use zenoh::key_expr::KeyExpr;
 use zenoh::query::{ConsolidationMode, QueryTarget, ReplyKeyExpr};
@@ -18,16 +19,18 @@ use zenoh::sample::{Locality, Sample, SampleKind};
 
 use super::source::{Mark, Source, Wanted};
 
-/// What separates the key of a topic from what tells its publishers apart.
+/// Comes after the key of a topic and before the session and the number of a publisher.
 const PUBLISHERS: &str = "/@adv/pub/";
-/// The name of publishers whose messages have times in place of numbers.
+/// Stands for the number of a publisher whose messages have times.
 const TIMED: &str = "uhlc";
 /// How long a publisher may take for its answer.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How much is held at most, in bytes.
-const MOST_HELD: usize = 256 << 20;
+/// How much is held at most, in bytes. Then all that is held of the publisher is handed over.
+const MOST_HELD: usize = 64 << 20;
+/// What a held message takes beside its payload and its attachment, in bytes, about.
+const COST: usize = 1024;
 /// How many publishers are told apart; messages of further ones are handed over as they come.
-const MOST_SOURCES: usize = 1 << 16;
+const MOST_SOURCES: usize = 1024;
 
 /// Handles each message.
 type Receive = Box<dyn Fn(&Sample) + Send + Sync>;
@@ -36,7 +39,7 @@ type Receive = Box<dyn Fn(&Sample) + Send + Sync>;
 pub(super) struct Ordered {
     zenoh: zenoh::Session,
     key: KeyExpr<'static>,
-    /// Whether the first messages of a publisher, and those that are missing, are asked for without its token.
+    /// Whether the publishers of messages with times are asked, too, before their token is known.
     is_latched: bool,
     receive: Receive,
     sources: Mutex<Sources>,
@@ -49,11 +52,11 @@ struct Sources {
     held: usize,
 }
 
-/// A publisher.
+/// A publisher whose messages have numbers, or all publishers of a session whose messages have times.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct SourceId {
     session: ZenohId,
-    /// Its number in the session; `None` if its messages have times.
+    /// The number of the publisher in its session; `None` if its messages have times.
     entity: Option<u32>,
 }
 
@@ -131,25 +134,23 @@ impl Ordered {
         };
         let mut sources = self.sources();
         let is_known = sources.by_id.contains_key(&id);
-        // Times are of any publisher; only those of a latched one are asked for.
+        // In ROS only latched publishers number their messages, but any message may have a time.
         let is_source = is_known || self.is_latched || id.entity.is_some();
         if !is_source || (!is_known && sources.by_id.len() >= MOST_SOURCES) {
             return (self.receive)(&sample);
         }
-        let bytes = sample.payload().len();
-        let mut has_to_ask = false;
-        sources.change(id, |source| {
-            let mut hand_over = |it| (self.receive)(&it);
-            has_to_ask = source.take(mark, sample, bytes, self.is_latched, &mut hand_over);
+        let attached = sample.attachment().map_or(0, ZBytes::len);
+        let bytes = sample.payload().len() + attached + COST;
+        let mut hand_over = |it| (self.receive)(&it);
+        let wanted = sources.change(id, |source| {
+            source.take(mark, sample, bytes, &mut hand_over)
         });
         if sources.held > MOST_HELD {
-            sources.change(id, |source| {
-                source.hand_over_held(&mut |it| (self.receive)(&it));
-            });
+            sources.change(id, |source| source.hand_over_held(&mut hand_over));
         }
         drop(sources);
-        if has_to_ask {
-            self.ask(id);
+        if let Some(wanted) = wanted {
+            self.ask(id, wanted);
         }
     }
 
@@ -157,7 +158,7 @@ impl Ordered {
     pub(super) fn told(self: &Arc<Self>, token: &Sample) {
         let id = SourceId::of_key(token.key_expr());
         if let Some(id) = id.filter(|_| token.kind() == SampleKind::Put) {
-            self.ask(id);
+            self.ask_unless_asked(id);
         }
     }
 
@@ -169,22 +170,25 @@ impl Ordered {
             return;
         };
         let is_new = |source: &Source<Sample>| source.is_new(number);
-        if self.sources().by_id.get(&id).is_none_or(is_new) {
-            self.ask(id);
+        let has_to_ask = self.sources().by_id.get(&id).is_none_or(is_new);
+        if has_to_ask {
+            self.ask_unless_asked(id);
         }
     }
 
     /// Asks a publisher for what it keeps and has not come, unless that is under way.
-    fn ask(self: &Arc<Self>, id: SourceId) {
-        let mut wanted = None;
+    fn ask_unless_asked(self: &Arc<Self>, id: SourceId) {
         let mut sources = self.sources();
-        if sources.by_id.contains_key(&id) || sources.by_id.len() < MOST_SOURCES {
-            sources.change(id, |source| wanted = source.ask());
-        }
+        let has_room = sources.by_id.len() < MOST_SOURCES || sources.by_id.contains_key(&id);
+        let wanted = has_room.then(|| sources.change(id, Source::ask)).flatten();
         drop(sources);
-        let Some(wanted) = wanted else {
-            return;
-        };
+        if let Some(wanted) = wanted {
+            self.ask(id, wanted);
+        }
+    }
+
+    /// Asks a publisher. What is held of it is handed over when the answer is complete.
+    fn ask(self: &Arc<Self>, id: SourceId, wanted: Wanted) {
         let key = id.key(&self.key);
         let selector = match wanted {
             Wanted::All => key,
@@ -215,11 +219,12 @@ impl Ordered {
 
 impl Sources {
     /// Changes a source, which is new if there is none.
-    fn change(&mut self, id: SourceId, change: impl FnOnce(&mut Source<Sample>)) {
+    fn change<T>(&mut self, id: SourceId, change: impl FnOnce(&mut Source<Sample>) -> T) -> T {
         let source = self.by_id.entry(id).or_insert_with(Source::new);
         let before = source.held_bytes();
-        change(source);
+        let changed = change(source);
         self.held = self.held + source.held_bytes() - before;
+        changed
     }
 }
 
@@ -239,7 +244,10 @@ struct Question {
 
 impl Question {
     fn reply(&self, sample: Sample) {
+        // Others have nothing to tell of this publisher, and would have to be asked themselves.
+        let is_of_it = SourceId::of(&sample).is_some_and(|(id, _)| id == self.to);
         if let Some(of) = self.of.upgrade()
+            && is_of_it
             && of.key.intersects(sample.key_expr())
         {
             of.take(sample);

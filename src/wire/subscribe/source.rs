@@ -3,30 +3,34 @@
 //! A latched publisher is asked for what it keeps. Its answer and what it publishes meanwhile come in any order, and
 //! some messages come both ways. So what comes until the answer is complete is held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The first place of a source whose messages have numbers: earlier ones have room before it.
+/// Added to the first number of a publisher to get its place, so that messages with smaller numbers have places, too.
 const FIRST: u64 = 1 << 32;
+/// How many times are remembered, to recognise messages that come again. A time before all of them counts as known.
+const MOST_TIMES: usize = 4096;
 
 /// Where a message is among those of its publisher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mark {
     /// Its number, which counts on by one and wraps.
     Number(u32),
-    /// The time of its publication, in any unit.
+    /// The time of its publication, in any unit. Publishers of one session share their times.
     Time(u64),
 }
 
-/// What has come of one publisher.
+/// What has come of one publisher. All its messages have numbers, or all have times.
 #[derive(Debug)]
 pub(super) struct Source<T> {
-    /// The place of the last message that was handed over.
+    /// The place of the last message with a number that was handed over.
     last: Option<u64>,
-    /// What has come since the publisher was asked, by place, each with its size in bytes.
-    held: BTreeMap<u64, (T, usize)>,
+    /// The newest times that were handed over.
+    times: BTreeSet<u64>,
+    /// What has come since the publisher was asked, by place.
+    held: BTreeMap<u64, (Mark, T)>,
     /// The size of all that is held, in bytes.
     held_bytes: usize,
-    /// Whether the answer of the publisher is not complete.
+    /// Whether the publisher was asked, and its answer is not complete.
     is_asked: bool,
 }
 
@@ -44,6 +48,7 @@ impl<T> Source<T> {
     pub(super) fn new() -> Self {
         Self {
             last: None,
+            times: BTreeSet::new(),
             held: BTreeMap::new(),
             held_bytes: 0,
             is_asked: false,
@@ -55,45 +60,40 @@ impl<T> Source<T> {
         self.held_bytes
     }
 
-    /// Takes a message of so many bytes, which is handed over, held, or dropped if it was handed over before. Returns
-    /// whether the publisher has to be asked: if messages may be missing before this one, and `asks`.
+    /// Takes a message of so many bytes, which is handed over, held, or dropped if it was handed over before. If
+    /// messages may be missing before it, returns those for which the publisher is to be asked.
     pub(super) fn take(
         &mut self,
         mark: Mark,
         message: T,
         bytes: usize,
-        asks: bool,
         hand_over: &mut dyn FnMut(T),
-    ) -> bool {
+    ) -> Option<Wanted> {
         let place = self.place(mark);
-        if self.last.is_some_and(|last| place <= last) {
-            return false;
+        if self.has_been(mark, place) {
+            return None;
         }
-        let follows = match (self.last, mark) {
-            (None, _) => false,
-            (Some(last), Mark::Number(_)) => place == last + 1,
-            (Some(_), Mark::Time(_)) => true,
-        };
-        let has_to_ask = asks && !follows && !self.is_asked;
-        if self.is_asked || has_to_ask {
-            // A message that comes twice is held once.
-            self.held.entry(place).or_insert_with(|| {
-                self.held_bytes += bytes;
-                (message, bytes)
-            });
-        } else {
-            self.last = Some(place);
+        let is_next = self.is_next(mark, place);
+        if is_next && !self.is_asked {
+            self.handed_over(mark, place);
             hand_over(message);
+            return None;
         }
-        has_to_ask
+        // A message that comes twice is held once.
+        self.held.entry(place).or_insert_with(|| {
+            self.held_bytes += bytes;
+            (mark, message)
+        });
+        self.ask()
     }
 
-    /// Begins to ask the publisher; `None` if its last answer is not complete.
+    /// Begins to ask the publisher, which is to be done with the returned value; `None` if its last answer is not
+    /// complete.
     pub(super) fn ask(&mut self) -> Option<Wanted> {
         if std::mem::replace(&mut self.is_asked, true) {
             return None;
         }
-        let next = self.last.map(|last| low_half(last + 1));
+        let next = self.last.map(|last| low_half(last.wrapping_add(1)));
         Some(next.map_or(Wanted::All, Wanted::From))
     }
 
@@ -103,19 +103,52 @@ impl<T> Source<T> {
         self.hand_over_held(hand_over);
     }
 
-    /// Hands over what is held, although earlier messages may come; those are dropped then.
+    /// Hands over what is held, although earlier messages may still come.
     pub(super) fn hand_over_held(&mut self, hand_over: &mut dyn FnMut(T)) {
-        for (place, (message, bytes)) in std::mem::take(&mut self.held) {
-            self.held_bytes -= bytes;
-            self.last = Some(place);
+        self.held_bytes = 0;
+        for (place, (mark, message)) in std::mem::take(&mut self.held) {
+            self.handed_over(mark, place);
             hand_over(message);
         }
     }
 
     /// Whether this number is later than all that were handed over.
     pub(super) fn is_new(&self, number: u32) -> bool {
-        let place = self.place(Mark::Number(number));
-        self.last.is_none_or(|last| place > last)
+        let mark = Mark::Number(number);
+        !self.has_been(mark, self.place(mark))
+    }
+
+    /// Whether a message was handed over, or a later one with a number.
+    fn has_been(&self, mark: Mark, place: u64) -> bool {
+        match mark {
+            Mark::Number(_) => self.last.is_some_and(|last| place <= last),
+            Mark::Time(_) => {
+                let is_full = self.times.len() >= MOST_TIMES;
+                let is_before = |first: &u64| place < *first;
+                self.times.contains(&place)
+                    || (is_full && self.times.first().is_some_and(is_before))
+            }
+        }
+    }
+
+    /// Whether a message follows the last one directly, as far as its mark shows that.
+    fn is_next(&self, mark: Mark, place: u64) -> bool {
+        match mark {
+            Mark::Number(_) => self.last.is_some_and(|last| place - last == 1),
+            Mark::Time(_) => !self.times.is_empty(),
+        }
+    }
+
+    fn handed_over(&mut self, mark: Mark, place: u64) {
+        match mark {
+            Mark::Number(_) => self.last = Some(place),
+            Mark::Time(_) => {
+                self.times.insert(place);
+                if self.times.len() > MOST_TIMES {
+                    self.times.pop_first();
+                }
+            }
+        }
     }
 
     fn place(&self, mark: Mark) -> u64 {
@@ -127,7 +160,7 @@ impl<T> Source<T> {
         let Some(known) = known else {
             return FIRST | u64::from(number);
         };
-        // The place near the known one.
+        // The nearest place with this number.
         let ahead = number.wrapping_sub(low_half(known)).cast_signed();
         known.saturating_add_signed(ahead.into())
     }
@@ -145,10 +178,10 @@ mod tests {
 
     use super::*;
 
-    /// A source, and the numbers that it has handed over.
+    /// A source, and what it has handed over.
     struct Checked {
-        source: Source<u32>,
-        out: Vec<u32>,
+        source: Source<Mark>,
+        out: Vec<Mark>,
     }
 
     impl Checked {
@@ -159,15 +192,24 @@ mod tests {
             }
         }
 
-        fn take(&mut self, number: u32) -> bool {
-            let mut out = |it| self.out.push(it);
-            let mark = Mark::Number(number);
-            self.source.take(mark, number, 1, true, &mut out)
+        fn take(&mut self, mark: Mark) -> Option<Wanted> {
+            self.source.take(mark, mark, 1, &mut |it| self.out.push(it))
+        }
+
+        fn number(&mut self, number: u32) -> Option<Wanted> {
+            self.take(Mark::Number(number))
         }
 
         fn answered(&mut self) {
-            let mut out = |it| self.out.push(it);
-            self.source.answered(&mut out);
+            self.source.answered(&mut |it| self.out.push(it));
+        }
+
+        fn numbers(&self) -> Vec<u32> {
+            let number = |mark: &Mark| match mark {
+                Mark::Number(number) => *number,
+                Mark::Time(time) => panic!("time {time}"),
+            };
+            self.out.iter().map(number).collect()
         }
     }
 
@@ -177,93 +219,111 @@ mod tests {
         assert_eq!(checked.source.ask(), Some(Wanted::All));
         assert_eq!(checked.source.ask(), None, "it is being asked");
         for number in [4, 2, 3, 4] {
-            assert!(!checked.take(number));
+            assert_eq!(checked.number(number), None);
         }
         assert_eq!((checked.out.len(), checked.source.held_bytes()), (0, 3));
         checked.answered();
-        assert!(!checked.take(5) && !checked.take(3));
-        assert_eq!(checked.out, [2, 3, 4, 5]);
+        assert_eq!((checked.number(5), checked.number(3)), (None, None));
+        assert_eq!(checked.numbers(), [2, 3, 4, 5]);
         assert_eq!(checked.source.held_bytes(), 0);
     }
 
     #[test]
     fn the_publisher_is_asked_for_what_is_missing() {
         let mut checked = Checked::new();
-        assert!(checked.take(1), "what came before");
-        assert_eq!(checked.source.ask(), Some(Wanted::All));
+        assert_eq!(checked.number(1), Some(Wanted::All));
         checked.answered();
-        assert!(!checked.take(2));
-        assert!(checked.take(5) && checked.source.is_new(5));
-        assert_eq!(checked.source.ask(), Some(Wanted::From(3)));
+        assert_eq!(checked.number(2), None);
+        assert_eq!(checked.number(5), Some(Wanted::From(3)));
         for number in [3, 6] {
-            assert!(!checked.take(number));
+            assert_eq!(checked.number(number), None);
         }
         checked.answered();
         // The fourth is lost.
-        assert_eq!(checked.out, [1, 2, 3, 5, 6]);
+        assert_eq!(checked.numbers(), [1, 2, 3, 5, 6]);
         assert!(!checked.source.is_new(6) && checked.source.is_new(7));
     }
 
     #[test]
-    fn who_does_not_ask_gets_messages_as_they_come() {
-        let (mut source, mut out) = (Source::new(), Vec::new());
-        for number in [3, 4, 9, 8, 9] {
-            let mark = Mark::Number(number);
-            assert!(!source.take(mark, number, 1, false, &mut |it| out.push(it)));
-        }
-        assert_eq!(out, [3, 4, 9]);
+    fn numbers_wrap() {
+        let mut checked = Checked::new();
+        assert_eq!(checked.number(u32::MAX - 1), Some(Wanted::All));
+        checked.answered();
+        assert_eq!(checked.number(u32::MAX), None);
+        assert_eq!(checked.source.ask(), Some(Wanted::From(0)));
+        checked.answered();
+        assert_eq!(checked.number(1), Some(Wanted::From(0)));
+        assert_eq!(checked.number(0), None);
+        checked.answered();
+        assert_eq!(checked.numbers(), [u32::MAX - 1, u32::MAX, 0, 1]);
     }
 
     #[test]
-    fn times_have_no_gaps() {
-        let (mut source, mut out) = (Source::new(), Vec::new());
-        let take = |source: &mut Source<u64>, time, out: &mut Vec<u64>| {
-            source.take(Mark::Time(time), time, 1, true, &mut |it| out.push(it))
-        };
-        assert!(take(&mut source, 100, &mut out), "what came before");
-        assert_eq!(source.ask(), Some(Wanted::All));
-        assert!(!take(&mut source, 50, &mut out));
-        source.answered(&mut |it| out.push(it));
-        assert!(!take(&mut source, 900, &mut out) && !take(&mut source, 800, &mut out));
-        assert_eq!(out, [50, 100, 900]);
+    fn times_have_no_gaps_and_none_comes_twice() {
+        let mut checked = Checked::new();
+        let times = |times: &[u64]| times.iter().map(|it| Mark::Time(*it)).collect::<Vec<_>>();
+        assert_eq!(checked.take(Mark::Time(100)), Some(Wanted::All));
+        assert_eq!(checked.take(Mark::Time(50)), None);
+        checked.answered();
+        // Of two publishers of one session.
+        for mark in times(&[900, u64::MAX, 800, 900]) {
+            assert_eq!(checked.take(mark), None);
+        }
+        // The token comes again: the publisher sends all that it keeps once more.
+        assert_eq!(checked.source.ask(), Some(Wanted::All));
+        for mark in times(&[100, 900, 950]) {
+            assert_eq!(checked.take(mark), None);
+        }
+        checked.answered();
+        let expected = times(&[50, 100, 900, u64::MAX, 800, 950]);
+        assert_eq!(checked.out, expected);
+        for time in 1000..1000 + MOST_TIMES as u64 {
+            checked.take(Mark::Time(time));
+        }
+        checked.take(Mark::Time(100));
+        assert_eq!(checked.out.len(), expected.len() + MOST_TIMES);
     }
 
     #[test]
     fn what_is_too_much_to_hold_is_handed_over() {
         let mut checked = Checked::new();
         checked.source.ask();
-        checked.take(7);
-        let mut out = |it| checked.out.push(it);
-        checked.source.hand_over_held(&mut out);
-        assert!(!checked.take(6) && !checked.take(8));
+        checked.number(7);
+        checked
+            .source
+            .hand_over_held(&mut |it| checked.out.push(it));
+        assert_eq!((checked.number(6), checked.number(8)), (None, None));
         checked.answered();
-        assert_eq!(checked.out, [7, 8]);
+        assert_eq!(checked.numbers(), [7, 8]);
     }
 
     proptest! {
-        /// Live messages and answers in any order, as a latched publisher with any first number sends them: what has
-        /// come is handed over once, in order.
+        /// A latched publisher keeps eight messages and publishes eight more while it is asked. Some of them come with
+        /// its answer, some as they are published, some both ways, in any order; then it is asked for what is missing.
         #[test]
-        fn all_that_has_come_is_handed_over_once_in_order(
+        fn all_that_comes_is_handed_over_once_in_order(
             first in prop_oneof![Just(0), Just(u32::MAX - 3), any::<u32>()],
-            live_from in 0_u32..8,
-            order in Just((0_u32..16).collect::<Vec<_>>()).prop_shuffle(),
+            order in Just((0_u32..16).chain(4..16).collect::<Vec<_>>()).prop_shuffle(),
+            live in 0_usize..28,
         ) {
             let mut checked = Checked::new();
             let number = |at: u32| first.wrapping_add(at);
             checked.source.ask();
-            // Eight are kept, and come in the answer; those from `live_from` on come also as they are published.
-            for step in order {
-                match step {
-                    kept @ 0..8 => checked.take(number(kept)),
-                    live => live < 8 + live_from || checked.take(number(live - 8)),
-                };
+            let (meanwhile, later) = order.split_at(live);
+            for at in meanwhile {
+                prop_assert_eq!(checked.number(number(*at)), None);
             }
             checked.answered();
-            for live in 8..12 {
-                prop_assert!(!checked.take(number(live)));
+            // The rest is missing: what comes is no repetition, and never goes back.
+            for at in later {
+                if checked.number(number(*at)).is_some() {
+                    checked.answered();
+                }
             }
-            prop_assert_eq!(checked.out, (0..12).map(number).collect::<Vec<_>>());
+            let places: Vec<u32> = checked.numbers().iter().map(|it| it.wrapping_sub(first)).collect();
+            prop_assert!(places.is_sorted_by(|a, b| a < b), "{:?}", places);
+            let came_first: std::collections::BTreeSet<u32> = meanwhile.iter().copied().collect();
+            prop_assert!(came_first.iter().all(|at| places.contains(at)), "{:?}", places);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! [`Subscription`]: the subscription to one topic with one type, as a node of `rmw_zenoh` makes it.
+//! [`Subscription`]: the subscription to one topic with one type, announced as nodes of `rmw_zenoh` announce theirs.
 
 use std::sync::{Arc, Weak};
 
@@ -17,13 +17,14 @@ use crate::wire::error::WireError;
 #[derive(Debug)]
 pub(crate) struct Subscription {
     _token: LivelinessToken,
-    _of_zenoh: Vec<Subscriber<()>>,
+    _subscribers: Vec<Subscriber<()>>,
     _ordered: Arc<Ordered>,
 }
 
 impl Subscription {
-    /// Subscribes to what publishers of other sessions offer with this profile. What latched ones have published before
-    /// is asked for and comes first, in order, also of those that join later.
+    /// Subscribes to what publishers of other sessions offer with this profile. Latched ones are asked for what they
+    /// have published before, also those that join later; it comes first, in order. If a publisher does not answer
+    /// within ten seconds, what it publishes comes without that.
     pub(crate) fn declare(
         zenoh: &zenoh::Session,
         spec: &SubscriptionSpec,
@@ -53,25 +54,25 @@ impl Subscription {
             .declare_subscriber(key.clone())
             .callback(with(Ordered::take))
             .allowed_origin(Locality::Remote);
-        let mut of_zenoh = vec![messages.wait().map_err(fail)?];
+        let mut subscribers = vec![messages.wait().map_err(fail)?];
         let publishers = Ordered::publishers(&key);
         if is_latched && offered.reliability == Reliability::Reliable {
             let heartbeats = zenoh
                 .declare_subscriber(publishers.clone())
                 .callback(with(|ordered, it| ordered.heard(&it)))
                 .allowed_origin(Locality::Remote);
-            of_zenoh.push(heartbeats.wait().map_err(fail)?);
+            subscribers.push(heartbeats.wait().map_err(fail)?);
         }
         let tokens = zenoh
             .liveliness()
             .declare_subscriber(publishers)
             .callback(with(|ordered, it| ordered.told(&it)))
             .history(true);
-        of_zenoh.push(tokens.wait().map_err(fail)?);
+        subscribers.push(tokens.wait().map_err(fail)?);
         let token = zenoh.liveliness().declare_token(spec.token.clone());
         Ok(Self {
             _token: token.wait().map_err(fail)?,
-            _of_zenoh: of_zenoh,
+            _subscribers: subscribers,
             _ordered: ordered,
         })
     }

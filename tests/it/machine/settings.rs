@@ -79,6 +79,13 @@ fn a_clock_that_is_ended_with_the_run_is_off_in_its_last_status() {
     settle(&mut machine, wall(10));
     assert_eq!(machine.answer(), Some((Ticket(1), Outcome::Done)));
     assert_eq!(machine.status().clock, ClockMode::Off);
+    // A clock that begins is not served for the end alone.
+    let mut machine = playing(quiet(), messages(&[1000, 1900]));
+    settle(&mut machine, wall(0));
+    machine.apply(Command::ServeClock(span(50)), wall(10));
+    machine.apply(Command::Stop, wall(10));
+    let (seen, _) = settle(&mut machine, wall(10));
+    assert!(seen.iter().all(|line| !line.contains("clock")), "{seen:?}");
 }
 
 /// An output that cannot serve a clock.

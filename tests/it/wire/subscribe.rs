@@ -266,6 +266,25 @@ fn latched_messages_of_those_that_begin_at_the_same_time_all_come_in_order() {
     }
 }
 
+/// The subscription is made for whichever is known first.
+#[test]
+fn a_latched_publisher_is_asked_also_if_another_one_is_not_latched() {
+    for reliability in [Reliability::Reliable, Reliability::BestEffort] {
+        let (session, _events, endpoint) = router(|_| ());
+        let (other, _) = node("/other", &endpoint);
+        let volatile = [played(0, "/map", None)];
+        let latched = [played(0, "/map", Some(latched(reliability, 3)))];
+        let _before = other.advertise(&volatile, None).unwrap();
+        let (mut output, _) = other.advertise(&latched, None).unwrap();
+        let _after = other.advertise(&volatile, None).unwrap();
+        put(&mut output, 0, 0..5);
+        let (_subscriptions, received) = receive(&session, Which::OfOthers);
+        assert_eq!(numbers(&received, 3), [2, 3, 4], "{reliability:?}");
+        put(&mut output, 0, 5..8);
+        assert_eq!(numbers(&received, 3), [5, 6, 7], "{reliability:?}");
+    }
+}
+
 #[test]
 fn publishers_of_one_node_on_one_topic_are_told_apart() {
     let (session, _events, endpoint) = router(|_| ());
