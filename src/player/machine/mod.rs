@@ -135,7 +135,7 @@ impl Machine {
 
     fn act(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         if self.conditions.course().is_over() {
-            // It was ended by a command that came together with the end.
+            // A command that came together with the end may have ended it.
             self.clock.end_if_asked(out);
             self.change_to(self.held(now), now);
             self.report.enter(State::Stopped, now);

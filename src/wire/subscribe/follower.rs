@@ -192,14 +192,15 @@ impl Follower {
                 follower.receive(&topic, sample);
             }
         };
-        // One latched publisher is enough, also if this is another one.
-        let offered = self.graph.find(|token| {
+        // This publisher, or another one of the topic.
+        let is_latched = self.graph.find(|token| {
+            token.published()?;
             let other = token.endpoint.as_ref()?;
             let is_same = (&other.name, &other.dds_type, &other.hash) == (name, dds_type, hash);
             let is_latched = other.qos.durability == Durability::TransientLocal;
-            (is_same && is_latched).then_some(other.qos)
+            (is_same && is_latched).then_some(())
         });
-        match Subscription::declare(&self.zenoh, &spec, &offered.unwrap_or(*qos), receive) {
+        match Subscription::declare(&self.zenoh, &spec, is_latched.is_some(), receive) {
             Ok(subscription) => Ok(subscription),
             Err(error) => {
                 self.events.warn(format!("{name} is not received: {error}"));

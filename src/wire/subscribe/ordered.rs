@@ -25,11 +25,12 @@ const PUBLISHERS: &str = "/@adv/pub/";
 const TIMED: &str = "uhlc";
 /// How long a publisher may take for its answer.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How much is held at most, in bytes. Then all that is held of the publisher is handed over.
+/// How much is held at most, in bytes. When a message exceeds it, all that is held of its publisher is handed over.
 const MOST_HELD: usize = 64 << 20;
 /// What a held message takes beside its payload and its attachment, in bytes, about.
 const COST: usize = 1024;
-/// How many publishers are told apart; messages of further ones are handed over as they come.
+/// How many publishers are told apart; those that have left are forgotten for new ones. Messages of further ones are
+/// handed over as they come.
 const MOST_SOURCES: usize = 1024;
 
 /// Handles each message.
@@ -48,6 +49,8 @@ pub(super) struct Ordered {
 #[derive(Debug, Default)]
 struct Sources {
     by_id: HashMap<SourceId, Source<Sample>>,
+    /// Those whose token has gone. Their messages may still come, and so may their token, over another link.
+    left: Vec<SourceId>,
     /// The size of all that is held, in bytes.
     held: usize,
 }
@@ -75,7 +78,7 @@ impl SourceId {
         })
     }
 
-    /// The publisher of a message, and where the message is among its others; `None` if it does not tell.
+    /// The publisher of a message, and its mark; `None` if it has neither a number nor a time.
     fn of(sample: &Sample) -> Option<(Self, Mark)> {
         if let Some(info) = sample.source_info() {
             let id = info.source_id();
@@ -136,7 +139,7 @@ impl Ordered {
         let is_known = sources.by_id.contains_key(&id);
         // In ROS only latched publishers number their messages, but any message may have a time.
         let is_source = is_known || self.is_latched || id.entity.is_some();
-        if !is_source || (!is_known && sources.by_id.len() >= MOST_SOURCES) {
+        if !is_source || !sources.has_room_for(&id) {
             return (self.receive)(&sample);
         }
         let attached = sample.attachment().map_or(0, ZBytes::len);
@@ -156,8 +159,12 @@ impl Ordered {
 
     /// The token of a publisher has come or gone.
     pub(super) fn told(self: &Arc<Self>, token: &Sample) {
-        let id = SourceId::of_key(token.key_expr());
-        if let Some(id) = id.filter(|_| token.kind() == SampleKind::Put) {
+        let Some(id) = SourceId::of_key(token.key_expr()) else {
+            return;
+        };
+        let is_there = token.kind() == SampleKind::Put;
+        self.sources().is_there(id, is_there);
+        if is_there {
             self.ask_unless_asked(id);
         }
     }
@@ -176,10 +183,10 @@ impl Ordered {
         }
     }
 
-    /// Asks a publisher for what it keeps and has not come, unless that is under way.
+    /// Asks a publisher for the messages that it keeps and that have not come, unless it is being asked.
     fn ask_unless_asked(self: &Arc<Self>, id: SourceId) {
         let mut sources = self.sources();
-        let has_room = sources.by_id.len() < MOST_SOURCES || sources.by_id.contains_key(&id);
+        let has_room = sources.has_room_for(&id);
         let wanted = has_room.then(|| sources.change(id, Source::ask)).flatten();
         drop(sources);
         if let Some(wanted) = wanted {
@@ -218,6 +225,28 @@ impl Ordered {
 }
 
 impl Sources {
+    /// Whether there is a source, or one can be added. If there are too many, one whose token has gone is forgotten.
+    fn has_room_for(&mut self, id: &SourceId) -> bool {
+        if self.by_id.len() < MOST_SOURCES || self.by_id.contains_key(id) {
+            return true;
+        }
+        let by_id = &self.by_id;
+        let is_idle = |id: &SourceId| by_id.get(id).is_none_or(|source| source.held_bytes() == 0);
+        let Some(idle) = self.left.iter().position(is_idle) else {
+            return false;
+        };
+        self.by_id.remove(&self.left.remove(idle));
+        true
+    }
+
+    /// The token of a publisher is there, or has gone.
+    fn is_there(&mut self, id: SourceId, is_there: bool) {
+        self.left.retain(|left| *left != id);
+        if !is_there && self.by_id.contains_key(&id) {
+            self.left.push(id);
+        }
+    }
+
     /// Changes a source, which is new if there is none.
     fn change<T>(&mut self, id: SourceId, change: impl FnOnce(&mut Source<Sample>) -> T) -> T {
         let source = self.by_id.entry(id).or_insert_with(Source::new);
@@ -244,7 +273,7 @@ struct Question {
 
 impl Question {
     fn reply(&self, sample: Sample) {
-        // Others have nothing to tell of this publisher, and would have to be asked themselves.
+        // Replies of others are ignored: each is asked by a query of its own.
         let is_of_it = SourceId::of(&sample).is_some_and(|(id, _)| id == self.to);
         if let Some(of) = self.of.upgrade()
             && is_of_it
@@ -268,6 +297,29 @@ impl Drop for Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn publishers_that_have_left_are_forgotten_for_new_ones() {
+        let session = "d9035c1437bbd55fd2918588def0d34".parse().unwrap();
+        let id = |number| SourceId {
+            session,
+            entity: Some(number),
+        };
+        let mut sources = Sources::default();
+        let most = u32::try_from(MOST_SOURCES).unwrap();
+        for number in 0..most {
+            assert!(sources.has_room_for(&id(number)));
+            sources.change(id(number), |_| ());
+        }
+        let new = id(most);
+        assert!(sources.has_room_for(&id(0)) && !sources.has_room_for(&new));
+        sources.is_there(id(0), false);
+        sources.is_there(id(0), true);
+        assert!(!sources.has_room_for(&new));
+        sources.is_there(id(7), false);
+        assert!(sources.has_room_for(&new));
+        assert!(!sources.by_id.contains_key(&id(7)));
+    }
 
     #[test]
     fn a_publisher_is_told_from_the_others_by_its_token() {

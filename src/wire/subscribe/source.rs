@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Added to the first number of a publisher to get its place, so that messages with smaller numbers have places, too.
 const FIRST: u64 = 1 << 32;
-/// How many times are remembered, to recognise messages that come again. A time before all of them counts as known.
+/// How many times are remembered, to recognise messages that come again. Once there are so many, an earlier time
+/// counts as known.
 const MOST_TIMES: usize = 4096;
 
 /// Where a message is among those of its publisher.
@@ -19,7 +20,8 @@ pub(super) enum Mark {
     Time(u64),
 }
 
-/// What has come of one publisher. All its messages have numbers, or all have times.
+/// What has come of one publisher whose messages have numbers, or of all publishers of a session whose messages have
+/// times.
 #[derive(Debug)]
 pub(super) struct Source<T> {
     /// The place of the last message with a number that was handed over.
@@ -87,8 +89,7 @@ impl<T> Source<T> {
         self.ask()
     }
 
-    /// Begins to ask the publisher, which is to be done with the returned value; `None` if its last answer is not
-    /// complete.
+    /// Marks the publisher as asked, and returns what to ask it for; `None` if its last answer is not complete.
     pub(super) fn ask(&mut self) -> Option<Wanted> {
         if std::mem::replace(&mut self.is_asked, true) {
             return None;
@@ -103,7 +104,8 @@ impl<T> Source<T> {
         self.hand_over_held(hand_over);
     }
 
-    /// Hands over what is held, although earlier messages may still come.
+    /// Hands over what is held before the answer is complete. Of what comes later, smaller numbers are dropped, earlier
+    /// times are handed over.
     pub(super) fn hand_over_held(&mut self, hand_over: &mut dyn FnMut(T)) {
         self.held_bytes = 0;
         for (place, (mark, message)) in std::mem::take(&mut self.held) {
@@ -118,7 +120,7 @@ impl<T> Source<T> {
         !self.has_been(mark, self.place(mark))
     }
 
-    /// Whether a message was handed over, or a later one with a number.
+    /// Whether this message, or one with a later number, was handed over.
     fn has_been(&self, mark: Mark, place: u64) -> bool {
         match mark {
             Mark::Number(_) => self.last.is_some_and(|last| place <= last),
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_no_gaps_and_none_comes_twice() {
+    fn times_show_no_gaps_and_none_is_handed_over_twice() {
         let mut checked = Checked::new();
         let times = |times: &[u64]| times.iter().map(|it| Mark::Time(*it)).collect::<Vec<_>>();
         assert_eq!(checked.take(Mark::Time(100)), Some(Wanted::All));
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_to_hold_is_handed_over() {
+    fn what_is_held_can_be_handed_over_before_the_answer_is_complete() {
         let mut checked = Checked::new();
         checked.source.ask();
         checked.number(7);
@@ -314,7 +316,7 @@ mod tests {
                 prop_assert_eq!(checked.number(number(*at)), None);
             }
             checked.answered();
-            // The rest is missing: what comes is no repetition, and never goes back.
+            // What comes now is handed over or dropped, never twice or out of order.
             for at in later {
                 if checked.number(number(*at)).is_some() {
                     checked.answered();

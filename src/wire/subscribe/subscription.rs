@@ -9,7 +9,6 @@ use zenoh::pubsub::Subscriber;
 use zenoh::sample::{Locality, Sample};
 
 use super::ordered::Ordered;
-use crate::ros::{Durability, Qos, Reliability};
 use crate::wire::dialect::interface::SubscriptionSpec;
 use crate::wire::error::WireError;
 
@@ -22,13 +21,14 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// Subscribes to what publishers of other sessions offer with this profile. Latched ones are asked for what they
-    /// have published before, also those that join later; it comes first, in order. If a publisher does not answer
-    /// within ten seconds, what it publishes comes without that.
+    /// Subscribes to what publishers of other sessions offer. Latched ones are asked for what they keep, also those
+    /// that join later; it comes first, in order. If a publisher does not answer within ten seconds, or if its messages
+    /// take more than 64 MiB meanwhile, what it publishes comes without that. `is_latched`: a publisher of the topic is
+    /// known to be latched.
     pub(crate) fn declare(
         zenoh: &zenoh::Session,
         spec: &SubscriptionSpec,
-        offered: &Qos,
+        is_latched: bool,
         receive: impl Fn(&Sample) + Send + Sync + 'static,
     ) -> Result<Self, WireError> {
         let fail = |source| WireError::Declare {
@@ -36,7 +36,6 @@ impl Subscription {
             source,
         };
         let key = KeyExpr::try_from(spec.key.clone()).map_err(fail)?;
-        let is_latched = offered.durability == Durability::TransientLocal;
         let (session, of) = (zenoh.clone(), key.clone());
         let ordered = Ordered::new(session, of, is_latched, Box::new(receive));
         let ordered = Arc::new(ordered);
@@ -56,7 +55,7 @@ impl Subscription {
             .allowed_origin(Locality::Remote);
         let mut subscribers = vec![messages.wait().map_err(fail)?];
         let publishers = Ordered::publishers(&key);
-        if is_latched && offered.reliability == Reliability::Reliable {
+        if is_latched {
             let heartbeats = zenoh
                 .declare_subscriber(publishers.clone())
                 .callback(with(|ordered, it| ordered.heard(&it)))

@@ -64,7 +64,7 @@ fn the_clock_begins_at_once_while_paused_and_is_sent_until_it_ends() {
     );
 }
 
-/// A busy player finds several commands at once. What it has taken holds, also if the last one ends the run.
+/// A busy player finds several commands at once.
 #[test]
 fn a_clock_that_is_ended_with_the_run_is_off_in_its_last_status() {
     let clock = ClockOptions {

@@ -231,7 +231,7 @@ fn what_latched_publishers_published_before_comes_first_in_order_and_once() {
     }
 }
 
-/// Forty publishers begin at the same time as the one that receives them, over links that are just being made: messages
+/// Forty publishers begin at the same time as their subscriber, over links that are just being made: messages
 /// come as they are published, in answers to queries, or both.
 #[test]
 fn latched_messages_of_those_that_begin_at_the_same_time_all_come_in_order() {
@@ -266,7 +266,7 @@ fn latched_messages_of_those_that_begin_at_the_same_time_all_come_in_order() {
     }
 }
 
-/// The subscription is made for whichever is known first.
+/// One subscription serves all three publishers.
 #[test]
 fn a_latched_publisher_is_asked_also_if_another_one_is_not_latched() {
     for reliability in [Reliability::Reliable, Reliability::BestEffort] {
