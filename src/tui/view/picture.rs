@@ -19,6 +19,11 @@ const SHADES: &[u8] = b" .:-=+*#%@";
 
 /// Draws the picture of a topic in the middle of `place`, or in words why there is none.
 pub(super) fn draw(model: &Model, topic: TopicId, place: Rect, out: &mut Buffer) {
+    // A terminal may have no rows.
+    let place = place.intersection(out.area);
+    if place.is_empty() {
+        return;
+    }
     let glyphs = &model.appearance.glyphs;
     let is_left_out = model.detail == Detail::Reduced;
     match found(model, topic, place).filter(|_| !is_left_out) {

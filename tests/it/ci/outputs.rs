@@ -540,7 +540,7 @@ fn latched_outputs_from_before_are_outputs_and_topics_that_are_missing_are_named
         .node
         .advertise(std::slice::from_ref(&map), None)
         .unwrap();
-    for n in 0..3 {
+    for n in 0..2 {
         put(&mut output, 0, stamped_payload(n, n));
     }
     let position = Arc::default();

@@ -350,6 +350,8 @@ fn layers() -> Vec<Model> {
         "z z z z",
         "l",
         "enter",
+        // The card of a topic with pictures.
+        "down enter",
     ];
     keys.push("? pagedown pagedown pagedown");
     let made = keys.into_iter().map(|keys| {
@@ -379,6 +381,7 @@ fn every_size_can_be_drawn() {
         // The terminal may have another size than it reported last.
         for (width, height) in [
             (0, 0),
+            (80, 0),
             (1, 1),
             (3, 50),
             (50, 3),
