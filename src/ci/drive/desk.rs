@@ -10,7 +10,7 @@ use super::muted::{Muted, MutedTopic};
 use super::place::Place;
 use super::settlement::Settlement;
 use super::spread::Spread;
-use super::state::{Asking, Driving, Hold, Stage, State};
+use super::state::{Asking, Driving, Hold, Silence, Stage, State};
 use super::waits::{Drained, Drive, OnMiss, Progress, Trouble};
 use crate::ci::gates::Answered;
 use crate::ci::outputs::InHand;
@@ -216,12 +216,15 @@ impl Desk {
     /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled
     /// or, without lockstep, no output has come for `quiet`. Outputs that do not stop are waited for at most
     /// [`LONGEST_QUIET`] times `quiet`. To be called when the player has come to its end, or while it is held; while it
-    /// is held, this also waits until the clock of the start was sent.
-    ///    /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
+    /// is held, this also waits until the clock of the start was sent. The time during which this process was stopped
+    /// does not count.
+    ///
+    /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
     pub fn drain(&self, quiet: StdDuration, mut is_called_off: impl FnMut() -> bool) -> Drained {
-        const LOOK: StdDuration = StdDuration::from_millis(50);
+        const LOOK: Duration = Duration::from_millis(50);
         let quiet = Duration::from(quiet);
-        let from = (self.0.now)();
+        let interval = LOOK.min(quiet / 4);
+        let mut silence = Silence::new((self.0.now)(), self.state().last_output);
         loop {
             if is_called_off() {
                 return Drained::CalledOff;
@@ -231,25 +234,25 @@ impl Desk {
                 return Drained::Troubled;
             }
             state.is_draining = true;
-            let now = (self.0.now)();
-            let quiet_from = state.last_output.map_or(from, |last| last.max(from));
-            let left = quiet.as_nanos() - now.saturating_since(quiet_from).as_nanos();
-            let waited = now.saturating_since(from).as_nanos();
-            let is_restless = waited > quiet.as_nanos().saturating_mul(LONGEST_QUIET.into());
-            let is_quiet = state.lockstep || left <= 0 || is_restless;
+            silence.look((self.0.now)(), state.last_output, interval);
+            let is_silent = state.lockstep || silence.lasted >= quiet;
+            let is_restless =
+                silence.waited.as_nanos() > quiet.as_nanos().saturating_mul(LONGEST_QUIET.into());
             let has_begun = state.hold != Hold::AtStart || self.0.place.has_begun();
             let is_settled = state.is_settled() && state.in_hand.is_empty();
-            if has_begun && state.ledger.is_drained() && is_settled && is_quiet {
-                let is_cut = !state.lockstep && left > 0;
-                return if is_cut {
-                    Drained::Restless
-                } else {
-                    Drained::Whole
-                };
+            let is_dealt_with = has_begun && state.ledger.is_drained() && is_settled;
+            if is_dealt_with && is_silent {
+                return Drained::Whole;
             }
-            let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(0));
-            let wait = if is_quiet { LOOK } else { left.min(LOOK) };
-            let waited = self.0.drained.wait_timeout(state, wait);
+            if is_dealt_with && is_restless {
+                return Drained::Restless;
+            }
+            let wait = if is_silent || is_restless {
+                LOOK
+            } else {
+                interval
+            };
+            let waited = self.0.drained.wait_timeout(state, wait.to_std());
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
     }
@@ -423,14 +426,14 @@ mod tests {
         assert_eq!(desk.drain(StdDuration::ZERO, || false), Drained::Whole);
     }
 
-    /// The clock of the test shows 3 ms more at each look, of the 20 ms of silence that are waited for.
+    /// The clock of the test shows 4 ms more at each look, of the 20 ms of silence that are waited for.
     #[test]
     fn a_run_whose_outputs_do_not_stop_is_not_whole() {
         let desk = || {
             let TestDesk { desk, millis, .. } =
                 desk(&[], OnMiss::Fail, Duration::from_secs(60), false);
             (desk, move || {
-                millis.fetch_add(12, Ordering::Relaxed);
+                millis.fetch_add(4, Ordering::Relaxed);
             })
         };
         let quiet = StdDuration::from_millis(20);
@@ -447,5 +450,24 @@ mod tests {
             false
         });
         assert_eq!(drained, Drained::Whole);
+    }
+
+    #[test]
+    fn outputs_are_waited_for_after_a_stop_of_the_machine() {
+        let limits = Duration::from_secs(60);
+        let TestDesk { desk, millis, .. } = desk(&[], OnMiss::Fail, limits, false);
+        let (mut looks, mut last_output) = (0, 0);
+        let drained = desk.drain(StdDuration::from_millis(20), || {
+            looks += 1;
+            let passed = if looks == 1 { 10_000 } else { 4 };
+            let before = millis.fetch_add(passed, Ordering::Relaxed);
+            if looks == 3 {
+                desk.answered("/out", None);
+                last_output = before + passed;
+            }
+            false
+        });
+        assert_eq!(drained, Drained::Whole);
+        assert_eq!(millis.load(Ordering::Relaxed), last_output + 20);
     }
 }

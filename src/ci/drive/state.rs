@@ -76,6 +76,44 @@ pub(super) struct UnsettledSince {
     pub(super) in_the_way: Option<String>,
 }
 
+/// For how long outputs have been waited for, and for how long none has come. If this process or the machine was
+/// stopped between two looks, outputs may still be on their way: only so much counts as fits between two looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Silence {
+    looked: Time<Steady>,
+    last_output: Option<Time<Steady>>,
+    pub(super) waited: Duration,
+    pub(super) lasted: Duration,
+}
+
+impl Silence {
+    pub(super) fn new(now: Time<Steady>, last_output: Option<Time<Steady>>) -> Self {
+        Self {
+            looked: now,
+            last_output,
+            waited: Duration::ZERO,
+            lasted: Duration::ZERO,
+        }
+    }
+
+    /// Looks again. `interval` is the time between two looks.
+    pub(super) fn look(
+        &mut self,
+        now: Time<Steady>,
+        last_output: Option<Time<Steady>>,
+        interval: Duration,
+    ) {
+        let passed = now.saturating_since(self.looked).min(interval);
+        self.waited = self.waited.saturating_add(passed);
+        self.lasted = if let Some(output) = last_output.filter(|_| last_output > self.last_output) {
+            now.saturating_since(output).min(passed)
+        } else {
+            self.lasted.saturating_add(passed)
+        };
+        (self.looked, self.last_output) = (now, last_output);
+    }
+}
+
 /// How far a run has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
