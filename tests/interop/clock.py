@@ -1,9 +1,17 @@
 """Checks of `/clock` while one generation is played forward."""
 
 import statistics
+from itertools import pairwise
 
 from node import CLOCK, Node, Sample, clock_value
 from recording import Message
+
+
+def is_at_100_hz(values: list[int]) -> bool:
+    """Whether these values of a clock at rate 1 are in order, and most of them 10 ms apart. Some may be missing: none
+    is put while the player is stopped, and the link of a reader that takes nothing drops some."""
+    steps = [after - before for before, after in pairwise(values)]
+    return len(values) > 50 and values == sorted(values) and 9_000_000 < statistics.median(steps) < 11_000_000
 
 
 def value(sample: Sample) -> int:

@@ -112,8 +112,8 @@ class Bridge:
 
 
 @contextmanager
-def stock_node(domain: int):
-    """`rclpy_node.py` in a DDS domain."""
+def stock_node(domain: int, *arguments: str):
+    """`rclpy_node.py` with these arguments in a DDS domain."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("ROS_DOMAIN", "RMW_"))}
     environment |= {
         "ROS_DOMAIN_ID": str(domain),
@@ -121,7 +121,7 @@ def stock_node(domain: int):
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
     }
     assert PYTHON.is_file(), f"no Python at {PYTHON}: see README.md, or set ROS_PYTHON"
-    process = subprocess.Popen([PYTHON, HERE / "rclpy_node.py"], env=environment)
+    process = subprocess.Popen([PYTHON, HERE / "rclpy_node.py", *arguments], env=environment)
     try:
         yield process
     finally:

@@ -240,6 +240,12 @@ class Node:
         """Whether the clock has reached that time."""
         return time_ns is None or (self.shown is not None and self.shown >= time_ns)
 
+    def wait_for_ticks(self, count: int, timeout: float = 60) -> None:
+        """Waits for so many values of the clock that were put from now on. One thread of the player puts values and
+        messages, so each message that it put before these values has an earlier source time."""
+        now = time.time_ns()
+        self.wait_for(lambda node: sum(it.source_time > now for it in node.of(CLOCK.name)) >= count, timeout)
+
     def close(self) -> None:
         self.session.close()
 

@@ -3,7 +3,7 @@
 It answers each message of /imu on /answer with the stamp and the time of its clock, and publishes that time on /timer each 100 ms
 of ROS time.
 
-    rclpy_node.py [--compute SECONDS]
+    rclpy_node.py [--compute SECONDS] [--depth N]
 """
 
 import argparse
@@ -21,12 +21,12 @@ PERIOD = 0.1
 
 
 class Stock(Node):
-    def __init__(self, longest: float):
+    def __init__(self, longest: float, depth: int):
         super().__init__("stock", parameter_overrides=[Parameter("use_sim_time", value=True)])
         self._longest, self._count = longest, 0
         self._answers = self.create_publisher(String, "/answer", 100)
         self._ticks = self.create_publisher(String, "/timer", 100)
-        self.create_subscription(Imu, "/imu", self._answer, 10)
+        self.create_subscription(Imu, "/imu", self._answer, depth)
         self.create_timer(PERIOD, self._tick)
 
     def _now(self) -> int:
@@ -47,9 +47,11 @@ class Stock(Node):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--compute", type=float, default=0)
+    parser.add_argument("--depth", type=int, default=10, help="of the subscription of /imu")
+    arguments = parser.parse_args()
     rclpy.init()
     try:
-        rclpy.spin(Stock(parser.parse_args().compute))
+        rclpy.spin(Stock(arguments.compute, arguments.depth))
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
 

@@ -94,9 +94,13 @@ class Network:
         code, _, value = self.api.getParam("/test", name)
         return value if code == 1 else None
 
-    def publishes(self, node: str, topic: str) -> bool:
+    def publishers(self, topic: str) -> list[str]:
+        """The nodes that publish a topic, as the master knows them."""
         publishers, _, _ = self.api.getSystemState("/test")[2]
-        return any(name == topic and node in nodes for name, nodes in publishers)
+        return [node for name, nodes in publishers if name == topic for node in nodes]
+
+    def publishes(self, node: str, topic: str) -> bool:
+        return node in self.publishers(topic)
 
     def connections(self, node: str, topic: str) -> int:
         """How many nodes are connected to a topic of a node."""

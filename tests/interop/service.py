@@ -11,6 +11,7 @@ from node import gid
 
 HEADER = bytes([0, 1, 0, 0])
 EMPTY = HEADER + b"\0"
+PATIENCE = 60
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,15 @@ class PlayerClient:
             gate, at = text(body, at)
             gates.append(gate)
         return gates
+
+    def wait_for_discovery(self) -> None:
+        """Until the player knows the subscriptions that it waits for. Steps do not wait for subscribers, and a request
+        can reach the player before a subscription does: by another way, as the nodes are peers.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while "subscribers" in self.closed_gates():
+            assert time.monotonic() < deadline, "the player does not see the subscriptions"
+            time.sleep(0.005)
 
     def stop(self) -> None:
         self._empty("stop", STOP)

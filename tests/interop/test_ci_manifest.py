@@ -85,7 +85,7 @@ command = {command}
 topics = ["/imu"]
 end = "+0.2s"
 gate = ["/imu -> /answer"]
-gate-timeout = 1
+gate-timeout = 5
 expect = "expect.toml"
 golden = "run.golden.mcap"
 """

@@ -74,7 +74,7 @@ def test_a_topic_that_another_node_begins_to_publish_gives_no_verdict(run, demo,
 def test_a_topic_that_loses_its_subscriber_ends_the_run_when_none_comes_back_in_time(run, demo):
     port = free_port()
     topic = demo.topics["/odom"]
-    flags = ("--topics", "/odom", "--wait-for-subscribers", "/odom", "--wait-timeout", "2")
+    flags = ("--topics", "/odom", "--wait-for-subscribers", "/odom", "--wait-timeout", "10")
     endpoint = f"tcp/127.0.0.1:{port}"
     command = ["env", f"BAGPLAY_ENDPOINT={endpoint}", *node()]
     flags = (*SLOW, *flags, "--wait-for-subscribers", "/imu")

@@ -8,7 +8,7 @@ import pytest
 from ci_run import DONE, INPUT, TIMEOUT, USAGE, CaseRunner, node, play_in
 
 UNREADABLE = 3
-SOON = ("--wait-timeout", "4")
+SOON = ("--wait-timeout", "10")
 
 
 @pytest.fixture

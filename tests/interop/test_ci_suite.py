@@ -182,8 +182,8 @@ def test_repetitions_with_different_outputs_name_the_first_message_that_differs(
 
 def test_a_case_that_takes_too_long_says_what_it_waited_for(suite):
     suite.case("a", "--spin-at", "3")
-    done = suite("--timeout", "8", "--update-golden")
+    done = suite("--timeout", "15", "--update-golden")
     assert done.returncode == TIMEOUT, done.stderr
     (run,) = suite.runs().values()
     (reason,) = (it["reason"] for it in run["checks"] if it["name"] == "the run ends in time")
-    assert "took longer than its time limit (8 s)" in reason and "has not settled: thread" in reason
+    assert "took longer than its time limit (15 s)" in reason and "has not settled: thread" in reason

@@ -5,13 +5,14 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from ci_run import CHILD, DEMO, DONE, INPUT, PATIENCE, TIMEOUT, is_alive, node
+from ci_run import CHILD, DEMO, DONE, INPUT, PATIENCE, TIMEOUT, first_that, is_alive, node
 from player import BINARY, HOUSE, environment
 from recording import Recording
 from strings import read_string
@@ -158,18 +159,18 @@ def test_hooks_reset_the_system_between_two_cases_and_not_before_the_first(suite
 
 
 @pytest.mark.parametrize(
-    "hook, said",
+    "hook, limit, said",
     [
-        (["sh", "-c", "echo no such map >&2; exit 7"], "failed: sh ended with exit code 7"),
-        (["sleep", "600"], "did not end within 0.5 s"),
-        (["/not/there"], "cannot be run"),
+        (["sh", "-c", "echo no such map >&2; exit 7"], "60s", "failed: sh ended with exit code 7"),
+        (["sleep", "600"], "500ms", "did not end within 0.5 s"),
+        (["/not/there"], "60s", "cannot be run"),
     ],
     ids=["fails", "hangs", "is not there"],
 )
-def test_a_hook_that_fails_or_hangs_fails_the_case_and_the_next_has_a_new_system(suite, hook, said):
+def test_a_hook_that_fails_or_hangs_fails_the_case_and_the_next_has_a_new_system(suite, hook, limit, said):
     plain = node()
     suite.case("a", plain)
-    suite.case("b", plain, reset=hook, reset_timeout="500ms")
+    suite.case("b", plain, reset=hook, reset_timeout=limit)
     suite.case("c", plain)
     done = suite()
     assert done.exit == CHILD, done.stderr
@@ -206,12 +207,16 @@ def test_a_crash_at_the_jump_of_the_clock_is_a_failure_of_the_case_that_jumps(su
     assert "exit code 4" in done.reasons("b")
 
 
-def test_a_system_that_ends_between_two_cases_is_started_anew(suite):
-    # It dies once more when the second case has ended.
-    dies = node("--die-alone")
-    for name in "ab":
-        suite.case(name, dies)
-    done = suite()
+def test_a_system_that_ends_between_two_cases_is_started_anew(tmp_path, demo):
+    def dies() -> Suite:
+        # It dies once more when the second case has ended.
+        suite = SuiteRunner(Path(tempfile.mkdtemp(dir=tmp_path)), demo.topics[INPUT].hash)
+        for name in "ab":
+            suite.case(name, node("--die-alone"))
+        return suite()
+
+    # One that notices late that the player has left ends in the second case, which fails.
+    done = first_that(lambda done: done.exit == DONE, dies)
     assert done.exit == DONE, done.stderr
     assert done.numbers("b") == list(range(COUNT))
     because = done.system("b")["started_because"]

@@ -7,10 +7,12 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from ci_run import first_that
 from node import CLOCK, Node, Sample, open_router
 from player import Player, free_port
 from recording import Recording
@@ -18,7 +20,10 @@ from recording import Recording
 DONE = 0
 INTERRUPTED = 130
 # Shorter than the ten seconds for which zenoh waits when it closes a link.
-PATIENCE = 8
+SHORT = 8
+PATIENCE = 60
+# A player that waits for zenoh is late each time; one that is stopped meanwhile is late once.
+ATTEMPTS = 3
 
 
 class Frozen:
@@ -30,6 +35,7 @@ class Frozen:
         self._child: subprocess.Popen | None = None
 
     def __call__(self, *arguments: str, router: int | None = None) -> Player:
+        self.close()
         own = ["--topics", "/odom", "--rate", "max", "--wait-for-subscribers"]
         self._player = Player(self.path, *own, *arguments, router=router)
         command = [sys.executable, __file__, str(self.path), str(self._player.port)]
@@ -53,6 +59,18 @@ class Frozen:
             self._child.stdout.close()
         if self._player is not None:
             self._player.__exit__()
+        self._player = self._child = None
+
+
+def time_of_end(player: Player, code: int) -> float:
+    """Waits for an end with this exit code; how many seconds it took."""
+    began = time.monotonic()
+    assert player.exit_code(timeout=PATIENCE) == code
+    return time.monotonic() - began
+
+
+def is_short(seconds: float) -> bool:
+    return seconds < SHORT
 
 
 @pytest.fixture
@@ -63,16 +81,23 @@ def frozen(demo):
 
 
 def test_a_stopped_subscriber_is_reported_and_not_waited_for(frozen):
-    player = frozen("--stall-timeout", "2")
-    assert player.exit_code(timeout=PATIENCE) == DONE
-    assert "a subscriber did not take the last messages" in player.stderr()
+    def ends() -> float:
+        player = frozen("--stall-timeout", "2")
+        took = time_of_end(player, DONE)
+        assert "a subscriber did not take the last messages" in player.stderr()
+        return took
+
+    assert first_that(is_short, ends, ATTEMPTS) < SHORT
 
 
 def test_ctrl_c_ends_a_run_with_a_stopped_subscriber(frozen):
-    player = frozen("--stall-timeout", "3600")
-    player.wait_for_log("ctrl-C ends now")
-    player.interrupt()
-    assert player.exit_code(timeout=PATIENCE) == INTERRUPTED
+    def ends() -> float:
+        player = frozen("--stall-timeout", "3600")
+        player.wait_for_log("ctrl-C ends now")
+        player.interrupt()
+        return time_of_end(player, INTERRUPTED)
+
+    assert first_that(is_short, ends, ATTEMPTS) < SHORT
 
 
 @pytest.fixture(params=["the player is the router", "another process is the router"])

@@ -426,8 +426,9 @@ def test_the_next_file_of_a_recording_is_told(tmp_path):
         Player(folder, "--rate", "10", "--wait-for-subscribers", "/split") as player,
         Node(player.port, [SPLITS, topic]) as node,
     ):
-        node.wait_for(lambda node: node.counts[SPLITS.name] == 2, timeout=30)
-        player.finish(timeout=30)
+        node.wait_for(lambda node: node.counts[SPLITS.name] == 2, timeout=60)
+        player.finish(timeout=60)
+        node.wait_for(lambda node: node.counts["/split"] >= 6, timeout=60)
         events = [read("SplitEvent", it.payload) for it in node.of(SPLITS.name)]
         crossed = [(it.closed_file, it.opened_file) for it in events]
         assert crossed == [(str(a), str(b)) for a, b in zip(paths, paths[1:])]

@@ -43,15 +43,6 @@ class Playback(PlayerClient):
         super().__init__(node.session)
         self.player, self.node = player, node
 
-    def wait_for_discovery(self) -> None:
-        """Until the player knows the subscriptions of the node. Steps do not wait for subscribers, and a request can
-        reach the player before a subscription does: by another way, as the nodes are peers.
-        """
-        deadline = time.monotonic() + PATIENCE
-        while "subscribers" in self.closed_gates():
-            assert time.monotonic() < deadline, "the player does not see the subscriptions"
-            time.sleep(0.005)
-
     def texts(self, count: int) -> list[str]:
         """Waits for so many messages; the texts of all that have come, in the order of arrival."""
         try:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support.ui import WebDriverWait
 
 from pages import axis, browser, usual_browser, width_of_view  # noqa: F401: fixtures
 from player import HOUSE
@@ -205,10 +207,17 @@ def test_script_and_page_draw_the_same_axis(browser, show):
         assert axis(browser) == drawn and 3 <= len(drawn) <= 9, seconds
 
 
+def zoom_in(browser, run: str):
+    """Waits until the plots of a run are set up; their first control."""
+    first = (By.CSS_SELECTOR, f"{run} section.over > .head [data-zoom=in]")
+    return WebDriverWait(browser, 60).until(expected_conditions.element_to_be_clickable(first))
+
+
 def test_hostile_names_are_text(browser, show):
     run = poisoned(failed_run()) | {"ended": "complete"}
     show(run, copy.deepcopy(run), passed_run())
     browser.execute_script("for (const run of document.querySelectorAll('details')) run.open = true")
+    zoom_in(browser, "details.run")
     count = lambda selector: len(browser.find_elements(By.CSS_SELECTOR, selector))
     assert (count("script"), count("img"), count("[onmouseover]")) == (1, 0, 0)
     assert HOSTILE in browser.find_element(By.CSS_SELECTOR, ".checks th[scope=row]").text
@@ -237,8 +246,8 @@ def test_a_suite_of_200_runs_has_an_overview_that_leads_to_each(browser, show):
     link.click()
     section = browser.find_element(By.ID, "run-145")
     assert section.is_displayed() and "all 6 checks hold" in section.text
-    # Its plots are set up when it is opened.
-    section.find_element(By.CSS_SELECTOR, "section.over > .head [data-zoom=in]").click()
+    # Its plots are set up when it is opened, in an event of its own.
+    zoom_in(browser, "#run-145").click()
     assert width_of_view(browser, "#run-145 .lanes .view") == pytest.approx(0.5)
 
 

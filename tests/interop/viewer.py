@@ -109,6 +109,11 @@ class Viewer:
             if is_it(state):
                 return state
 
+    def any_state(self, is_it) -> State:
+        """The first state that satisfies a condition, of all since the beginning: one may come before or after the
+        answer to the request that led to it."""
+        return next((state for state, _ in self.states if is_it(state)), None) or self.state(is_it)
+
     def all_until(self, is_it) -> list:
         """Everything up to the first thing that satisfies a condition."""
         got = []
