@@ -24,6 +24,9 @@ const ASK_EVERY: Duration = Duration::from_millis(1);
 /// Links to listed peers are awaited until none of them has come for this long: a peer in another network cannot be
 /// reached.
 const NO_LINK_FOR: Duration = Duration::from_millis(300);
+/// A peer that has just been linked is not among those that a query goes to at first. If nobody has tokens, they are
+/// asked for again for this long: most peers of a router are ROS nodes.
+const NO_TOKENS_FOR: Duration = Duration::from_millis(300);
 /// The longest answer of a router that is read: 1 MiB, of which a link takes some hundred bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
 /// The longest id of a zenoh session, in hexadecimal digits.
@@ -35,18 +38,19 @@ const LONGEST_ID: usize = 32;
 pub(crate) fn settle(session: &zenoh::Session, notation: &Notation, patience: Duration) -> bool {
     let began = steady();
     let left = || patience.saturating_sub(steady().duration_since(began));
-    wait_for_peers(session, left);
+    let peers = wait_for_peers(session, left);
+    let linked = steady();
     loop {
         let left = left();
+        let is_asked_of_all = peers == 0 || steady().duration_since(linked) >= NO_TOKENS_FOR;
         match ask(session, notation, left) {
-            Outcome::All { has_others } => return has_others,
-            Outcome::NobodyAsked if !left.is_zero() => {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "zenoh does not tell when a new link can be used"
-                )]
-                std::thread::sleep(ASK_EVERY);
+            Outcome::All { has_others: true } => return true,
+            Outcome::All { .. } if is_asked_of_all => {
+                tracing::debug!("no other session has liveliness tokens");
+                return false;
             }
+            Outcome::All { .. } => wait_to_ask_again(),
+            Outcome::NobodyAsked if !left.is_zero() => wait_to_ask_again(),
             Outcome::NobodyAsked => {
                 tracing::debug!("there is no other session with liveliness tokens");
                 return false;
@@ -57,6 +61,14 @@ pub(crate) fn settle(session: &zenoh::Session, notation: &Notation, patience: Du
             }
         }
     }
+}
+
+fn wait_to_ask_again() {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "zenoh does not tell when a new link can be used"
+    )]
+    std::thread::sleep(ASK_EVERY);
 }
 
 /// The outcome of a query for tokens.
@@ -112,8 +124,8 @@ fn ask(session: &zenoh::Session, notation: &Notation, patience: Duration) -> Out
     }
 }
 
-/// Waits for links to the peers that are linked to a router of this session.
-fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
+/// Waits for links to the peers that are linked to a router of this session; returns how many have one.
+fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) -> usize {
     let linked = Arc::new((Mutex::new(BTreeSet::new()), Condvar::new()));
     let changed = Arc::clone(&linked);
     // These events come when a link can be used; those of transports come before.
@@ -129,7 +141,7 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
         changed.1.notify_all();
     });
     let Ok(_listener) = listener.wait() else {
-        return;
+        return 0;
     };
     let peers = peers_of_routers(session, &left);
     let (links, changed) = &*linked;
@@ -140,10 +152,12 @@ fn wait_for_peers(session: &zenoh::Session, left: impl Fn() -> Duration) {
         let waited = changed.wait_timeout_while(links, NO_LINK_FOR.min(left()), none_came);
         let (now, ended) = waited.unwrap_or_else(PoisonError::into_inner);
         if ended.timed_out() {
-            return;
+            tracing::debug!("some peers of the zenoh router are not linked yet");
+            return peers.intersection(&now).count();
         }
         links = now;
     }
+    peers.len()
 }
 
 /// The other peers that the routers of this session say are linked to them.
