@@ -18,7 +18,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_p
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use zenoh::Wait;
 
-use crate::support::network::{free_endpoint, peer};
+use crate::support::network::{free_endpoint, peer, peer_with_admin_space};
 use crate::support::patience::{Patience, instant, look_again};
 
 pub(crate) use crate::support::patience::until;
@@ -783,7 +783,7 @@ pub(crate) struct Listener {
 
 impl Listener {
     fn on(endpoint: &str, output: &Arc<Output>) -> Self {
-        let network = peer(endpoint);
+        let network = peer_with_admin_space(endpoint);
         let (sender, received) = bounded(1_000_000);
         let forward = move |sample: zenoh::sample::Sample| {
             let key = sample.key_expr().as_str();

@@ -70,16 +70,16 @@ fn a_muted_topic_is_not_sent_until_it_is_unmuted() {
     let mut session = play_demo(&args).run();
     session.wait_text("PLAYING");
     let listener = session.listener();
-    assert!(count_imu(&listener, 5) > 0);
+    until("the topic", || count_imu(&listener, 5) > 0);
     session.keys("t");
     let frame = session.wait_text("/imu is muted");
     assert!(frame.row("/imu  (muted)").starts_with("›×"), "{frame}");
-    until("silence", || count_imu(&listener, 3) == 0);
-    assert_eq!(count_imu(&listener, 20), 0);
+    // The topics have a link each: what was sent before may come some messages later.
+    until("silence", || count_imu(&listener, 20) == 0);
     session.keys("t");
     let frame = session.wait_text("/imu is published again");
     assert!(!frame.has("(muted)"), "{frame}");
-    until("the topic", || count_imu(&listener, 3) > 6);
+    until("the topic again", || count_imu(&listener, 3) > 6);
     // A topic that is not played cannot be muted.
     session.keys(&format!("{DOWN}{DOWN}{DOWN}t"));
     session.wait_text("/clock is not played");

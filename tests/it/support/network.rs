@@ -167,6 +167,12 @@ pub(crate) fn peer(connect: &str) -> zenoh::Session {
     node("\"peer\"", connect, &[])
 }
 
+/// The same, with an admin space, as nodes of `rmw_zenoh_cpp` have one: a player waits until such a node has what was
+/// sent before a jump.
+pub(crate) fn peer_with_admin_space(connect: &str) -> zenoh::Session {
+    node("\"peer\"", connect, &[("adminspace/enabled", "true")])
+}
+
 /// A string topic.
 pub(crate) fn played(id: u32, name: &str, qos: Option<Qos>) -> Played {
     Played {

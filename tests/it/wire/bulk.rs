@@ -140,7 +140,7 @@ fn a_subscriber_that_is_stuck_with_a_full_lane_is_reported_and_gets_what_follows
         events,
         output,
         session: _session,
-    } = pair(Duration::from_millis(500));
+    } = pair(Duration::from_secs(5));
     let monitor = output.monitor();
     pipe.block();
     let sending = fill(output);

@@ -301,6 +301,14 @@ fn a_tick_from_before_a_jump_arrives_before_the_clock_of_the_jump() {
 /// They are waited for, but not for long: a jump that took so long is not judged.
 #[test]
 fn best_effort_messages_from_before_a_jump_arrive_before_its_clock() {
+    until(
+        "a jump that does not take long",
+        best_effort_messages_arrive_before_the_clock,
+    );
+}
+
+/// False if no jump can be judged.
+fn best_effort_messages_arrive_before_the_clock() -> bool {
     const EACH: u32 = 5;
     const AT_MOST: Duration = Duration::from_millis(100);
     let (session, _events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
@@ -347,7 +355,9 @@ fn best_effort_messages_from_before_a_jump_arrive_before_its_clock() {
         let jumps = usize::try_from(jumps).unwrap();
         jumps > 0 && waited[..jumps].iter().all(|waited| *waited < AT_MOST)
     };
-    assert!((1..=20).any(is_judged), "{waited:?}");
+    if !is_judged(1) {
+        return false;
+    }
     let mut images = 0;
     loop {
         let sample = take(&samples);
@@ -362,7 +372,7 @@ fn best_effort_messages_from_before_a_jump_arrive_before_its_clock() {
         } else if key.starts_with("0/image") {
             images += 1;
         } else if key.starts_with("0/odom") {
-            break;
+            return true;
         }
     }
 }

@@ -122,6 +122,14 @@ fn a_client_of_our_router_that_reads_nothing_is_reported_too() {
     takes_nothing(Link::OverRouter);
 }
 
+/// Waits until data is held back by the pipe, where it stays. Before, zenoh's sending thread may not have got to it.
+fn wait_until_held(session: &Session) {
+    until("data that is held back", || {
+        let drained = session.drain(|| true);
+        matches!(drained, Drained::CalledOff { bytes } if bytes > 0)
+    });
+}
+
 fn takes_nothing(link: Link) {
     let pair = pair(link, Duration::from_millis(300), Duration::ZERO);
     let mut output = pair.output;
@@ -131,6 +139,7 @@ fn takes_nothing(link: Link) {
         output.message(&message(0, payload(n, SIZE)), Occasion::Due);
     }
     assert_eq!(output.monitor().topics()[0].missed.stalled, 0);
+    wait_until_held(&pair.session);
     let drained = pair.session.drain(|| false);
     assert!(
         matches!(drained, Drained::Untaken { bytes } if bytes > 0),
@@ -147,11 +156,7 @@ fn a_drain_that_is_called_off_ends() {
     for n in 0..5 {
         output.message(&message(0, payload(n, SIZE)), Occasion::Due);
     }
-    // zenoh's sending thread may get to them later. What the pipe holds back stays where it is.
-    until("data that is held back", || {
-        let drained = pair.session.drain(|| true);
-        matches!(drained, Drained::CalledOff { bytes } if bytes > 0)
-    });
+    wait_until_held(&pair.session);
     let mut looks = 0;
     let drained = pair.session.drain(|| {
         looks += 1;

@@ -267,6 +267,7 @@ fn a_server_that_was_the_router_is_killed_and_another_one_is_followed() {
     drop(server);
     observer.assert_nothing_was_ahead();
     hear("connection to the zenoh router lost");
+    hear("nothing on /clock for");
     let server = Server::start(&endpoint, "1003", &listen);
     hear("/clock is received again");
     server.does(&["resume"]);

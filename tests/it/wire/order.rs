@@ -200,7 +200,7 @@ fn large_messages_are_put_before_a_jump() {
 fn what_a_stuck_subscriber_loses_of_large_topics_is_not_counted_for_small_ones() {
     let (session, events, endpoint) = router(|options| {
         options.order = SendOrder::PerTopic;
-        options.stall_timeout = Duration::from_millis(500);
+        options.stall_timeout = Duration::from_secs(5);
     });
     let topics = [played(0, "/image", None), played(1, "/imu", None)];
     let (mut output, _) = session.advertise(&topics, None).unwrap();

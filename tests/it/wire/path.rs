@@ -162,7 +162,7 @@ fn a_configuration_file_is_used_with_the_given_endpoints() {
 #[test]
 fn a_subscriber_that_reads_nothing_is_reported_by_name() {
     let (session, events, endpoint) =
-        router(|options| options.stall_timeout = Duration::from_millis(300));
+        router(|options| options.stall_timeout = Duration::from_secs(5));
     let (mut output, _) = session
         .advertise(&[played(0, "/image", None)], None)
         .unwrap();

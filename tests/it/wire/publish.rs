@@ -5,7 +5,7 @@ use std::time::Duration;
 use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros::{Durability, History, Qos, Reliability};
-use bagplay::wire::{Gid, Protocol, SendOrder, SourceStamps, Token};
+use bagplay::wire::{Drained, Gid, Protocol, SendOrder, SourceStamps, Token};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 use zenoh::sample::Sample;
@@ -211,6 +211,7 @@ fn messages_put_before_leaving_arrive() {
     for n in 0..2000 {
         output.message(&message(0, payload(n, 1000)), Occasion::Due);
     }
+    assert_eq!(session.drain(|| false), Drained::Whole);
     drop(output);
     session.close();
     for n in 0..2000 {

@@ -26,10 +26,15 @@ const ODOMETRY_HASH: &str =
 /// The program, as the router at an endpoint, and what it says.
 fn play(args: &[&str]) -> (Child, impl FnMut(&str) + use<>, String) {
     let endpoint = free_endpoint();
-    let usual = ["-v", "--no-tui", "--format", "json", "--listen", &endpoint];
+    let (child, hear) = play_on(&endpoint, args);
+    (child, hear, endpoint)
+}
+
+fn play_on(endpoint: &str, args: &[&str]) -> (Child, impl FnMut(&str) + use<>) {
+    let usual = ["-v", "--no-tui", "--format", "json", "--listen", endpoint];
     let mut child = start_player(&[&usual[..], args].concat());
     let hear = hearing(&mut child);
-    (child, hear, endpoint)
+    (child, hear)
 }
 
 /// A subscription of /odom with its token, as a ROS 2 node has it, and what it receives.
@@ -44,7 +49,7 @@ fn odometry(node: &zenoh::Session) -> (impl Sized, Receiver<Sample>) {
 #[test]
 fn a_stall_in_a_put_of_the_clock_is_reported_and_counted() {
     let (session, events, endpoint) =
-        router(|options| options.stall_timeout = Duration::from_millis(300));
+        router(|options| options.stall_timeout = Duration::from_secs(5));
     let best_effort = Qos {
         reliability: Reliability::BestEffort,
         ..Qos::default()
@@ -77,7 +82,7 @@ fn a_stall_in_a_put_of_the_clock_is_reported_and_counted() {
 #[test]
 fn a_stuck_subscriber_that_reads_again_gets_messages_and_the_clock_and_is_reported() {
     let (session, events, endpoint) =
-        router(|options| options.stall_timeout = Duration::from_millis(500));
+        router(|options| options.stall_timeout = Duration::from_secs(5));
     let clock = ClockOptions {
         hz: Some(100.0),
         per_message: false,
@@ -153,7 +158,7 @@ fn a_slow_subscriber_is_not_counted_as_stuck_beside_a_stuck_one() {
     let frozen = Pipe::to(&endpoint);
     let _frozen = join(&frozen, "/image");
     // Its buffer stands between two reads, and is full.
-    let slow = Pipe::slow(&endpoint, Duration::from_millis(100));
+    let slow = Pipe::slow(&endpoint, Duration::from_millis(20));
     let _slow = join(&slow, "/points");
     let monitor = output.monitor();
     until("both", || {
@@ -199,7 +204,7 @@ fn play_to_a_stuck_subscriber(args: &[&str]) -> (Child, impl FnMut(&str) + use<>
         .compression(Some(Compression::Zstd))
         .write()]);
     let endpoint = free_endpoint();
-    let run = ["-v", "--rate", "max", "--stall-timeout", "2"];
+    let run = ["-v", "--rate", "max", "--stall-timeout", "6"];
     let network = ["--listen", &endpoint, "--wait-for-subscribers"];
     let all = [&run[..], args, &network].concat();
     let mut child = start_player_of(&recording.paths[0], &all);
@@ -378,20 +383,23 @@ fn a_queue_that_is_too_short_for_the_rate_causes_a_warning() {
 
 #[test]
 fn another_publisher_of_the_same_topics_is_reported_once() {
-    let (mut child, mut hear, endpoint) = play(&[
-        "--rate",
-        "0.05",
-        "--clock",
-        "--strict-clock",
-        "--start-paused",
-    ]);
-    hear("router on");
-    let node = peer(&endpoint);
+    let endpoint = free_endpoint();
+    // What a node has before there is a link comes together.
+    let retry = [("connect/retry", "{period_init_ms:50,period_max_ms:200}")];
+    let node = network::node("\"peer\"", &endpoint, &retry);
     let topics = ["/odom", "/imu", "/scan", "/tf"];
     let tokens = topics.map(|topic| {
         let key = network::token(&node, "MP", topic, ODOMETRY, ODOMETRY_HASH);
         node.liveliness().declare_token(key).wait().unwrap()
     });
+    let args = [
+        "--rate",
+        "0.05",
+        "--clock",
+        "--strict-clock",
+        "--start-paused",
+    ];
+    let (mut child, mut hear) = play_on(&endpoint, &args);
     hear("/listener publishes /imu, /odom, /scan, /tf too");
     drop(tokens);
     child.kill().unwrap();

@@ -221,11 +221,14 @@ fn what_latched_publishers_published_before_comes_first_in_order_and_once() {
         assert_eq!(numbers(&received, rest.len()), rest, "{reliability:?}");
         put(&mut output, 0, 5..8);
         assert_eq!(numbers(&received, 3), [5, 6, 7]);
-        // One that has published before its token is known here.
+        // One that joins later.
         let (late, _) = node("/late", &endpoint);
         let (mut output, _) = late
             .advertise(&[played(0, "/map", Some(qos))], None)
             .unwrap();
+        until("its token", || {
+            session.graph().nodes().contains(&"/late".to_owned())
+        });
         put(&mut output, 0, 10..12);
         let late = [take(&received), take(&received)];
         assert_eq!(late.each_ref().map(text_of), [10, 11]);
