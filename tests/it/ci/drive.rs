@@ -1,5 +1,6 @@
 //! A player that is held until what it sent has been dealt with. The system under test is a thread that takes its time.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration as StdDuration;
@@ -25,6 +26,30 @@ enum Seen {
     Answer(Time<Ros>),
 }
 
+/// What the system under test does about what it was sent: it answers on a topic, and then time passes. No other time
+/// passes for the limits of the gates.
+struct Reaction {
+    answers: Option<&'static str>,
+    passes: i64,
+}
+
+impl From<Option<&'static str>> for Reaction {
+    fn from(answers: Option<&'static str>) -> Self {
+        Self { answers, passes: 0 }
+    }
+}
+
+/// Answers on `/out`, or lets a minute pass without an answer to a message.
+fn answers_or_is_late(sent: &Seen, answers: bool) -> Reaction {
+    let is_late = !answers && matches!(sent, Seen::Message(_));
+    Reaction {
+        answers: answers.then_some("/out"),
+        passes: if is_late { MINUTE } else { 0 },
+    }
+}
+
+const MINUTE: i64 = 60_000_000_000;
+
 struct Run {
     seen: Vec<Seen>,
     drained: Drained,
@@ -34,13 +59,13 @@ struct Run {
 }
 
 /// Plays messages of `/a` at these times. `answer` is called with each message and clock, on a thread of its own, and
-/// says on which topic it is answered.
-fn run(
+/// says how the system reacts.
+fn run<R: Into<Reaction>>(
     options: Options,
     times: &[i64],
     rules: &[&str],
     (in_flight, on_miss): (usize, OnMiss),
-    mut answer: impl FnMut(&Seen) -> Option<&'static str> + Send + 'static,
+    mut answer: impl FnMut(&Seen) -> R + Send + 'static,
 ) -> Run {
     let rules: Vec<GateRule> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
     let limits = Limits {
@@ -56,19 +81,23 @@ fn run(
         start: options.entry(),
         is_held: false,
     };
-    let now = transport.clone();
-    let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
+    let clock = Arc::new(AtomicI64::new(0));
+    let now = Arc::clone(&clock);
+    let now = move || Time::from_nanos(now.load(Ordering::SeqCst));
+    let (desk, troubles) = Desk::new(drive, player.gates(), now);
     let governor = Governor::start(&desk, None).unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (to_system, inbox): (Sender<Seen>, Receiver<Seen>) = bounded(1000);
     let (log, answers) = (Arc::clone(&seen), desk.clone());
     let system = thread::spawn(move || {
         for sent in inbox {
-            if let Some(topic) = answer(&sent) {
+            let reaction: Reaction = answer(&sent).into();
+            if let Some(topic) = reaction.answers {
                 let (Seen::Clock(at) | Seen::Message(at) | Seen::Answer(at)) = sent;
                 log.lock().unwrap().push(Seen::Answer(at));
                 answers.answered(topic, None);
             }
+            clock.fetch_add(reaction.passes, Ordering::SeqCst);
         }
     });
     let log = Arc::clone(&seen);
@@ -213,7 +242,10 @@ fn as_many_questions_as_are_allowed_are_in_flight() {
     // Answers come when three messages are there.
     let answers = move |sent: &Seen| {
         waiting += u32::from(matches!(sent, Seen::Message(_)));
-        (waiting % 3 == 0).then_some("/out")
+        let answers = (waiting % 3 == 0).then_some("/out");
+        // The two others have none in their time.
+        let passes = if answers.is_some() { MINUTE } else { 0 };
+        Reaction { answers, passes }
     };
     let rules = ["/a -> /out within 20ms"];
     let run = run(
@@ -232,7 +264,7 @@ fn as_many_questions_as_are_allowed_are_in_flight() {
 #[test]
 fn what_is_not_answered_fails_the_run_and_is_named() {
     let options = with(Pace::Max, ClockOptions::default());
-    let answers = |sent: &Seen| (*sent != Seen::Message(ros(1300))).then_some("/out");
+    let answers = |sent: &Seen| answers_or_is_late(sent, *sent != Seen::Message(ros(1300)));
     let rules = ["/a -> /out within 50ms"];
     let run = run(
         options,
@@ -259,7 +291,7 @@ fn what_is_not_answered_is_counted_if_that_is_allowed() {
     let options = with(Pace::Max, ClockOptions::default());
     let answers = |sent: &Seen| {
         let is_missing = [ros(1100), ros(1300)].map(Seen::Message).contains(sent);
-        (!is_missing).then_some("/out")
+        answers_or_is_late(sent, !is_missing)
     };
     let times = [1000, 1100, 1200, 1300, 1400];
     let rules = ["/a -> /out within 20ms"];
@@ -352,7 +384,8 @@ fn the_limit_of_unanswered_messages_is_one_of_each_rule() {
     let rules = ["/a -> /x within 20ms", "/a -> /y within 20ms"];
     let run = |times: &[i64]| {
         let on_miss = OnMiss::Count(2);
-        run(options.clone(), times, &rules, (1, on_miss), |_| None)
+        let never = |sent: &Seen| answers_or_is_late(sent, false);
+        run(options.clone(), times, &rules, (1, on_miss), never)
     };
     let counted = run(&[1000, 1100]);
     assert_eq!(counted.drained, Drained::Whole, "{:?}", counted.troubles);
