@@ -65,7 +65,8 @@ impl Settler {
     /// To be called immediately before something is sent: a thread that sleeps now does not sleep because of it.
     ///
     /// If the processes have not settled since the last mark, that one stays. So several things can be sent before one
-    /// [`Settler::settle`]. Takes as long as a look, and about a millisecond more if a new thread is running.
+    /// [`Settler::settle`]. Takes as long as a look; if a new thread is running or waits for a processor, until it is
+    /// known where that one stands, at most about half a second.
     pub fn mark(&mut self) -> Result<(), LookError> {
         while self.settling.takes_marks() {
             let look = self.set.look_for_mark(&self.settling)?;

@@ -172,14 +172,14 @@ impl ThreadSet {
         })
     }
 
-    /// A look for [`Settling::mark`]: how much all threads have run, and where those stand that have run since the last
-    /// mark.
+    /// A look for [`Settling::mark`]: how much all threads have run, and where those stand of which it
+    /// [asks](Settling::asks_where).
     pub fn look_for_mark(&mut self, settling: &Settling) -> Result<Look<'_>, LookError> {
         let Look {
             began, is_new_list, ..
         } = self.look(How::Ran, settling)?;
         for (index, (seen, thread)) in self.seen.iter_mut().zip(&self.threads).enumerate() {
-            if settling.has_run(index, seen.thread, seen.ran) {
+            if settling.asks_where(index, seen.thread, seen.ran) {
                 thread.read_place(seen)?;
             }
         }

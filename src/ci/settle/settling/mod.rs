@@ -26,12 +26,17 @@
 //! counted until that processor takes it, but its state is runnable.
 //!
 //! A thread that has run since the mark and now stands in `nanosleep` sleeps in a callback. One that usually stands
-//! there when something is sent sleeps by itself (a loop with a rate). It may run at one mark, so marks are counted.
+//! there when something is sent sleeps by itself (a loop with a rate). It may run at one mark, so marks are counted. A
+//! thread that is runnable and has got no processor since the last look of a mark shows nothing: a mark looks again
+//! until each thread was found waiting once, or was found running after it had got a processor often enough.
+
+mod known;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::look::{How, Look, Ran, Seen, State, ThreadId, Why};
+use self::known::Known;
+use super::look::{How, Look, Ran, Seen, ThreadId, Why};
 
 /// The least time between two looks that must be equal: when the machine is busy, what was sent on loopback may be on
 /// its way in a thread of the system for some time.
@@ -42,10 +47,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 const PAUSE_SHARE: u32 = 8;
 /// A pause may be as long as this many looks, so that looks take a small share of a processor.
 const LOOKS_PER_PAUSE: u32 = 40;
-/// How much is remembered of where a thread stood at earlier marks.
-const MEMORY: i8 = 3;
-/// How many looks a mark takes at most to find where a new thread stands.
-const MARK_LOOKS: u8 = 16;
 /// How many looks a mark takes at most, even if new threads are started all the time.
 const MOST_MARK_LOOKS: u32 = 200;
 
@@ -68,24 +69,6 @@ pub enum Step {
         /// What it did when it last was.
         why: Why,
     },
-}
-
-/// One thread, and what is remembered of it.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    thread: ThreadId,
-    ran: Ran,
-    /// How much it had run at the mark; `None` if it did not exist.
-    marked: Option<Ran>,
-    /// Above zero: it stood in `nanosleep` at most of the last marks. Below: it stood elsewhere. Zero: not known.
-    rests: i8,
-    /// Where it stood when it was last read: in `nanosleep` or elsewhere.
-    slept: Option<bool>,
-    /// How many looks of marks found it running while nothing else was known of it.
-    asked: u8,
-    /// How many looks found it in the way.
-    blamed: u32,
-    why: Why,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,10 +129,11 @@ impl Settling {
     /// threads have not settled since the last mark, that mark stays: they may still work on what was sent after it.
     /// Returns `None` when the mark holds, otherwise the pause before another look, because a new thread is running.
     /// After 200 looks the mark holds in any case: a thread about which nothing is known counts as one that does not
-    /// sleep by itself.
+    /// sleep by itself. Pauses become longer, so that a thread without a processor may get one before.
     pub fn mark(&mut self, look: &Look<'_>) -> Option<Duration> {
         let pause = self.learn(look);
         let pause = pause.filter(|_| self.mark_looks < MOST_MARK_LOOKS);
+        let pause = pause.map(|pause| (pause * self.mark_looks).clamp(pause, LONGEST_PAUSE));
         self.mark_looks = pause.map_or(0, |_| self.mark_looks + 1);
         self.is_settled &= pause.is_some();
         pause
@@ -158,9 +142,9 @@ impl Settling {
     /// Nothing has been sent that the threads have not dealt with: learns where they stand by themselves. The more such
     /// looks there are, the surer it is.
     ///
-    /// `look` is one of [`How::Ran`] whose threads have [`Seen::sleeps`], or [`State::Runs`] if they stand nowhere; at
-    /// least those that have run since the last such look ([`Settling::has_run`]). Returns a pause after which to look
-    /// again if a new thread is running. Changes nothing if something was sent.
+    /// `look` is one of [`How::Ran`] whose threads have [`Seen::sleeps`], or [`Runs`](super::State::Runs) if they stand
+    /// nowhere; at least those of [`Settling::asks_where`]. Returns a pause after which to look again if a new thread is
+    /// running. Changes nothing if something was sent.
     pub fn learn(&mut self, look: &Look<'_>) -> Option<Duration> {
         if !self.is_settled {
             return None;
@@ -168,7 +152,6 @@ impl Settling {
         self.follow(look.threads);
         let mut is_complete = true;
         for (known, seen) in self.threads.iter_mut().zip(look.threads) {
-            (known.ran, known.marked) = (seen.ran, Some(seen.ran));
             is_complete &= known.learn(seen);
         }
         (!is_complete).then_some(APART)
@@ -197,6 +180,13 @@ impl Settling {
         known.is_none_or(|known| {
             known.thread != thread || known.ran != ran || known.marked != Some(ran)
         })
+    }
+
+    /// Whether a look for a mark has to read where a thread stands that has run this much. `index` is as for
+    /// [`Settling::has_run`].
+    pub fn asks_where(&self, index: usize, thread: ThreadId, ran: Ran) -> bool {
+        let is_unknown = self.threads.get(index).is_some_and(Known::is_unknown);
+        is_unknown || self.has_run(index, thread, ran)
     }
 
     /// Whether the look that was taken last is the one with which later ones are compared. When the threads have
@@ -284,16 +274,7 @@ impl Settling {
         let before: HashMap<_, _> = before.collect();
         self.threads.extend(seen.iter().map(|seen| {
             let known = before.get(&seen.thread).copied();
-            known.unwrap_or(Known {
-                thread: seen.thread,
-                ran: seen.ran,
-                marked: None,
-                rests: 0,
-                slept: None,
-                asked: 0,
-                blamed: 1,
-                why: Why::IsNew,
-            })
+            known.unwrap_or(Known::new(seen))
         }));
         true
     }
@@ -344,46 +325,6 @@ impl Settling {
         let pause = (waited / PAUSE_SHARE).clamp(APART, longest);
         self.pauses_long = pause > APART;
         again(how, pause)
-    }
-}
-
-impl Known {
-    fn in_the_way(&self, seen: &Seen) -> Option<Why> {
-        match seen.state {
-            Some(State::Runs) => Some(Why::Runs),
-            Some(State::WaitsForDevice) => Some(Why::WaitsForDevice),
-            Some(State::Stopped) => Some(Why::Stopped),
-            Some(State::Waits | State::Ended) | None => {
-                let has_run = self.marked != Some(seen.ran);
-                (seen.sleeps == Some(true) && has_run && self.rests <= 0).then_some(Why::Sleeps)
-            }
-        }
-    }
-
-    /// Learns from a look of a mark where the thread stands by itself. False if that is still not known.
-    fn learn(&mut self, seen: &Seen) -> bool {
-        if seen.sleeps.is_none() && seen.state == Some(State::Runs) {
-            if self.rests == 0 {
-                self.asked = self.asked.saturating_add(1);
-                // One that is never found waiting does not sleep by itself.
-                self.rests = -i8::from(self.asked >= MARK_LOOKS);
-            }
-            return self.rests != 0;
-        }
-        self.slept = seen.sleeps.or(self.slept);
-        let step = match self.slept {
-            Some(true) => 1,
-            Some(false) => -1,
-            // This process may not know.
-            None => 0,
-        };
-        self.rests = (self.rests + step).clamp(-MEMORY, MEMORY);
-        true
-    }
-
-    fn blame(&mut self, why: Why) {
-        self.blamed = self.blamed.saturating_add(1);
-        self.why = why;
     }
 }
 
