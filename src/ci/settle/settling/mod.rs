@@ -143,8 +143,8 @@ impl Settling {
     /// looks there are, the surer it is.
     ///
     /// `look` is one of [`How::Ran`] whose threads have [`Seen::sleeps`], or [`Runs`](super::State::Runs) if they stand
-    /// nowhere; at least those of [`Settling::asks_where`]. Returns a pause after which to look again if a new thread is
-    /// running. Changes nothing if something was sent.
+    /// nowhere; at least those of [`Settling::asks_where`]. Returns a pause after which to look again if a new thread
+    /// is running. Changes nothing if something was sent.
     pub fn learn(&mut self, look: &Look<'_>) -> Option<Duration> {
         if !self.is_settled {
             return None;
