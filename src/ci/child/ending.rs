@@ -22,8 +22,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// How many looks in a row have to find no process: a list of processes is not made at one instant.
 const QUIET_LOOKS: u32 = 2;
 /// The same while it is not clear whether a process is one of them: a fifth of a second.
-const UNCLEAR_LOOKS: u32 = 50;
-const BETWEEN_QUIET_LOOKS: Duration = Duration::from_millis(4);
+pub(super) const UNCLEAR_LOOKS: u32 = 50;
+pub(super) const BETWEEN_QUIET_LOOKS: Duration = Duration::from_millis(4);
 
 /// A process that a program left behind. Displayed as `name (number)`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

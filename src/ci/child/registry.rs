@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::ending::{BETWEEN_QUIET_LOOKS, UNCLEAR_LOOKS};
 use super::processes::list::kill_copies_of_this;
+use super::wall::pause;
 use super::watched::Watched;
 
 /// How long programs are waited for that are being started: one whose file is on a disk that does not answer may take
@@ -37,9 +39,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 pub fn kill_all() {
     let mut registry = registry();
     registry.kills += 1;
-    for watched in registry.running.values() {
-        watched.kill(&watched.living());
-    }
+    kill(registry.running.values());
     if registry.starting > 0 {
         // A program that is being started is a copy of this process until the system has opened its file.
         let running: Vec<i32> = registry.running.keys().copied().collect();
@@ -47,6 +47,23 @@ pub fn kill_all() {
         // The thread that is starting a program kills it then.
         let is_starting = |registry: &mut Registry| registry.starting > 0;
         drop(STARTED.wait_timeout_while(registry, LONGEST_START, is_starting));
+    }
+}
+
+/// Kills programs with their daemons. One that is about to execute another program may not be known as a daemon for a
+/// moment, so this looks again while that is not clear.
+fn kill<'a>(programs: impl IntoIterator<Item = &'a Arc<Watched>> + Clone) {
+    for _ in 0..UNCLEAR_LOOKS {
+        let mut is_clear = true;
+        for watched in programs.clone() {
+            let look = watched.look();
+            watched.kill(&look.members);
+            is_clear &= look.is_clear;
+        }
+        if is_clear {
+            break;
+        }
+        pause(BETWEEN_QUIET_LOOKS);
     }
 }
 
@@ -78,7 +95,7 @@ impl Start {
             .running
             .insert(watched.leader(), Arc::clone(watched));
         if registry.kills != self.kills {
-            watched.kill(&watched.living());
+            kill([watched]);
         }
         drop(registry);
     }
