@@ -9,11 +9,13 @@ use std::process::Command;
 use bagplay::ci::settle::{Processes, Settler};
 
 use super::programs::{Program, READY, ready, this_program, with_socket};
-use crate::support::patience::PATIENCE;
+use crate::support::patience::{PATIENCE, until};
 
 const ROUNDS: u8 = 200;
-/// Starts its arguments as a program with the same input, below a shell that ends, and runs on itself.
-const LAUNCHER: &str = r#"exec 3<&0; ("$0" "$@" <&3 &); exec sleep 1000"#;
+/// Starts its arguments as a program with the same input, below a shell that ends, and runs on itself until the pipe
+/// that it has as its standard error is closed. It never stands in a sleep: one that began to sleep after the first
+/// looks would not have settled.
+const LAUNCHER: &str = r#"exec 3<&0 4<&2 2>/dev/null; ("$0" "$@" <&3 4<&- &); exec cat <&4"#;
 
 #[test]
 fn a_program_whose_launcher_has_ended_is_looked_at() {
@@ -33,8 +35,14 @@ pub(super) fn adopting(mut socket: UnixStream) {
     launcher.args(program.get_args());
     let variables = program.get_envs();
     launcher.envs(variables.filter_map(|(name, value)| Some((name, value?))));
-    let mut launcher = with_socket(launcher, of_child).spawn().unwrap();
+    let (until_closed, _open) = std::io::pipe().unwrap();
+    let mut launcher = with_socket(launcher, of_child);
+    let mut launcher = launcher.stderr(until_closed).spawn().unwrap();
     ready(&mut answers);
+    let line = format!("/proc/{}/cmdline", launcher.id());
+    until("the shell between has ended", || {
+        std::fs::read(&line).unwrap() == b"cat\0"
+    });
     answers.set_nonblocking(true).unwrap();
     let processes = Processes::Started(vec![launcher.id()]);
     let mut settler = Settler::new(processes, &[]).unwrap();

@@ -94,6 +94,11 @@ fn a_process_of_a_launcher_that_fails_is_told_with_its_result() {
 fn an_orphan_is_told_with_its_result_though_this_process_releases_it() {
     let run = Run::new();
     let child = run.start("(setsid sh -c '$WAIT; exit 7' &); exec sleep 1000");
+    // The shell executes `sleep` when the process between has ended: the orphan is a child of this process then.
+    let line = format!("/proc/{}/cmdline", child.id());
+    until("the process is an orphan", || {
+        fs::read(&line).unwrap() == b"sleep\x001000\0"
+    });
     let ends = watch(Whose::Child(&child));
     run.open_gate();
     assert_eq!(next(&ends).how, Some(How::Code(7)));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use bagplay::ci::report::{Ended, Outcome, Overall, RunRecord, Verdict};
@@ -199,27 +200,38 @@ fn a_report_that_was_there_before_a_run_is_not_its_report() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_run_that_does_not_end_is_killed_with_what_it_has_started() {
-    let place = Place::new();
-    let sign = place.path().join("sign");
-    let cases = place.cases(&[("deaf", &format!("deaf {}", sign.to_str().unwrap()))]);
-    let runner = Runner {
-        timeout: Some(Duration::from_millis(700)),
-        grace: Duration::from_millis(200),
-        ..runner(&place)
-    };
-    let (_, records) = run(&runner, &cases, &never());
-    assert!(
-        records["deaf"]
-            .checks
-            .iter()
-            .any(|check| check.reason.contains("its time limit (0.7 s)")
-                && check.reason.contains("was killed"))
-    );
-    let sleeper = fs::read_to_string(&sign).unwrap();
-    until("the process below it is gone", || {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.trim()));
-        stat.map_or(true, |stat| stat.contains(") Z "))
+    first_at_its_sign(|place, limit, sign| {
+        let cases = place.cases(&[("deaf", &format!("deaf {}", sign.to_str().unwrap()))]);
+        let runner = Runner {
+            timeout: Some(Duration::from_secs(limit)),
+            grace: Duration::from_millis(200),
+            ..runner(place)
+        };
+        let (_, records) = run(&runner, &cases, &never());
+        let sleeper = fs::read_to_string(sign).ok()?;
+        let time_limit = format!("its time limit ({limit} s)");
+        let is_told = |reason: &str| reason.contains(&time_limit) && reason.contains("was killed");
+        let checks = &records["deaf"].checks;
+        assert!(
+            checks.iter().any(|check| is_told(&check.reason)),
+            "{checks:?}"
+        );
+        until("the process below it is gone", || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.trim()));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        });
+        Some(())
     });
+}
+
+/// Judges runs with longer and longer time limits, in seconds, until one has written its sign, and so was ready for
+/// TERM, before it was asked to end. `judge` returns `None` for the others.
+fn first_at_its_sign(judge: impl Fn(&Place, u64, &Path) -> Option<()>) {
+    let judged = [1, 8, 60].into_iter().find_map(|limit| {
+        let place = Place::new();
+        judge(&place, limit, &place.path().join("sign"))
+    });
+    judged.expect("a run that has written its sign");
 }
 
 #[test]
@@ -247,30 +259,37 @@ fn an_interruption_ends_what_runs_and_starts_nothing_more() {
 
 #[test]
 fn a_run_has_the_time_to_end_that_its_scenario_names() {
+    let without_grace = |place: &Place| Runner {
+        grace: Duration::ZERO,
+        ..runner(place)
+    };
+    // After its time limit.
+    first_at_its_sign(|place, limit, sign| {
+        let hang = format!("hang {}", sign.to_str().unwrap());
+        let keys = format!("timeout = {limit}\ngrace = '60s'");
+        let cases = place.cases_with(&[("slow", &hang)], &keys);
+        let (_, records) = run(&without_grace(place), &cases, &never());
+        if !sign.exists() {
+            return None;
+        }
+        let record = &records["slow"];
+        assert_eq!(record.exit_code, 4);
+        assert_eq!(record.checks[0].name, "a", "its report is lost: {record:?}");
+        let reason = &record.checks.last().unwrap().reason;
+        assert!(!reason.contains("was killed"), "{reason}");
+        Some(())
+    });
+    // After a signal.
     let place = Place::new();
     let sign = place.path().join("sign");
     let hang = format!("hang {}", sign.to_str().unwrap());
-    let runner = Runner {
-        grace: Duration::ZERO,
-        ..runner(&place)
-    };
-    // After its time limit.
-    let cases = place.cases_with(&[("slow", &hang)], "timeout = 1\ngrace = '60s'");
-    let (_, records) = run(&runner, &cases, &never());
-    let record = &records["slow"];
-    assert_eq!(record.exit_code, 4);
-    assert_eq!(record.checks[0].name, "a", "its report is lost: {record:?}");
-    let reason = &record.checks.last().unwrap().reason;
-    assert!(!reason.contains("was killed"), "{reason}");
-    // After a signal.
-    fs::remove_file(&sign).unwrap();
     let cases = place.cases_with(&[("slow", &hang)], "grace = '60s'");
     let (stopper, stop) = bounded(1);
     let asking = std::thread::spawn(move || {
         until("the case runs", || sign.exists());
         stopper.send(143).unwrap();
     });
-    let (_, records) = run(&runner, &cases, &stop);
+    let (_, records) = run(&without_grace(&place), &cases, &stop);
     asking.join().unwrap();
     let record = &records["slow"];
     assert_eq!((record.exit_code, record.ended), (143, Ended::Interrupted));
