@@ -1,7 +1,6 @@
 //! Programs under test: real processes, that are started, watched and ended with everything that they start.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use bagplay::ci::child::{
 use bagplay::ci::isolation::{Earlier, RunFolder};
 
 use crate::support::patience::{PATIENCE, until};
+use crate::support::scripts::write_program;
 
 const TERM: i32 = 15;
 const KILL: i32 = 9;
@@ -73,10 +73,14 @@ fn runs(span: &str) -> bool {
 
 /// Waits until a process sleeps for this span: not only the one that is about to become it.
 fn until_runs(span: &str) {
+    until("the process", || sleeping(span) > 0);
+}
+
+/// How many processes sleep for this span.
+fn sleeping(span: &str) -> usize {
     let line = format!("sleep\0{span}\0");
-    until("the process", || {
-        command_lines().any(|other| other == line.as_bytes())
-    });
+    let lines = command_lines();
+    lines.filter(|other| other == line.as_bytes()).count()
 }
 
 fn names(end: &ChildEnd) -> Vec<&str> {
@@ -341,12 +345,18 @@ fn a_flood_of_output_ends_the_program() {
 fn a_daemon_that_floods_is_ended_though_its_program_has_ended() {
     let run = Run::new();
     let span = unique();
+    let gate = run.folder.file("gate");
+    let made = std::process::Command::new("mkfifo").arg(&gate).status();
+    assert!(made.unwrap().success());
     let mut program = run.program(&format!(
-        "(setsid sh -c 'while :; do head -c 100000 /dev/zero; sleep 0.01; done' {span} &)"
+        "(setsid sh -c 'read line < {}; while :; do head -c 100000 /dev/zero; sleep 0.01; done' {span} &)",
+        gate.to_str().unwrap()
     ));
     program.limits.output_bytes = 1_000_000;
     let child = Child::start(&program).unwrap();
     assert!(wait(&child).is_success());
+    // The daemon begins when the program has ended.
+    fs::write(&gate, "\n").unwrap();
     until("the limit", || child.reached().is_some());
     until("its end", || !runs(&span));
 }
@@ -357,12 +367,22 @@ fn a_program_that_fills_the_disk_is_ended() {
     const MIB: u64 = 1 << 20;
     let root = tempfile::tempdir_in("/dev/shm").unwrap();
     let folder = RunFolder::make(root.path(), Earlier::Refuse).unwrap();
-    let fill = format!("head -c {} /dev/zero > big; exec sleep 1000", 24 * MIB);
-    let mut program = Program::new(["sh", "-c", &fill], &folder);
+    // Others free space meanwhile, so it writes until it is ended: 2 GiB at most.
+    let fill = "for n in $(seq 1024); do head -c 2M /dev/zero >> big; sleep 0.01; done";
+    let mut program = Program::new(["sh", "-c", fill], &folder);
     program.directory = Some(folder.path().to_path_buf());
-    let disk = rustix::fs::statvfs(folder.path()).unwrap();
-    program.limits.free_bytes = disk.f_bavail * disk.f_frsize - 12 * MIB;
-    let child = Child::start(&program).unwrap();
+    let mut started = None;
+    until("enough space", || {
+        let disk = rustix::fs::statvfs(folder.path()).unwrap();
+        program.limits.free_bytes = (disk.f_bavail * disk.f_frsize).saturating_sub(12 * MIB);
+        started = match Child::start(&program) {
+            // Others have taken space since.
+            Err(ChildError::Disk { .. }) => None,
+            child => Some(child.unwrap()),
+        };
+        started.is_some()
+    });
+    let child = started.unwrap();
     let exit = wait(&child);
     let Some(Reached::Disk { free, limit, .. }) = exit.reached else {
         panic!("{exit:?}");
@@ -395,8 +415,7 @@ fn what_cannot_be_started_is_refused_in_a_plain_sentence() {
     let run = Run::new();
     let file = |name: &str, text: &str, mode: u32| {
         let path = run.folder.file(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        write_program(&path, text, mode);
         path.to_str().unwrap().to_owned()
     };
     let refused = |program: &str| {
@@ -492,7 +511,7 @@ fn end_all_at_once() {
     let children = [&one, &two].map(start);
     until_runs(&one);
     until_runs(&two);
-    until_runs(&daemon);
+    until("both daemons", || sleeping(&daemon) == 2);
     kill_all();
     for child in &children {
         assert_eq!(wait(child).how, How::Signal(KILL));

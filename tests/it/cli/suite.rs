@@ -1,7 +1,6 @@
 //! `play suite` as a process. What it runs is a program that takes the command line of `play`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -10,6 +9,7 @@ use predicates::str::contains;
 
 use crate::cli::{demo, json, play, play_process, signal};
 use crate::support::patience::until;
+use crate::support::scripts::write_program;
 
 const STAND_IN: &str = r#"#!/bin/sh
 for word; do
@@ -47,8 +47,7 @@ impl Place {
     fn new(cases: &[(&str, &str)]) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         let program = place.file("stand-in");
-        fs::write(&program, STAND_IN).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&program, STAND_IN, 0o755);
         fs::create_dir(place.file("suite")).unwrap();
         fs::copy(demo(), place.file("suite/demo.mcap")).unwrap();
         for (name, command) in cases {

@@ -1,10 +1,10 @@
 //! The table of a suite on a terminal. What the suite runs is a script that waits for a file.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::pty::terminal_session::{TerminalCommand, demo};
+use crate::support::scripts::write_program;
 
 const WAITS: &str = r#"#!/bin/sh
 for word; do
@@ -18,8 +18,7 @@ printf '{"schema":1,"name":"run","ended":"complete","exit_code":0,"checks":[{"na
 fn each_run_has_a_line_while_it_runs() {
     let place = tempfile::tempdir().unwrap();
     let file = |name: &str| place.path().join(name);
-    fs::write(file("waits"), WAITS).unwrap();
-    fs::set_permissions(file("waits"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&file("waits"), WAITS, 0o755);
     fs::create_dir(file("suite")).unwrap();
     fs::copy(demo(), file("suite/demo.mcap")).unwrap();
     for name in ["first-case", "second-case"] {

@@ -16,6 +16,8 @@ pub(crate) mod network;
 pub(crate) mod patience;
 pub(crate) mod ros1;
 #[cfg(feature = "ci")]
+pub(crate) mod scripts;
+#[cfg(feature = "ci")]
 pub(crate) mod typed;
 
 /// A waker for a read-ahead, and the channel in which its calls arrive; calls that were not received yet count as one.

@@ -1,12 +1,12 @@
 //! A program that takes the command line of `play` and does what the words behind `--` say, so that runs of a suite end
 //! in every way in which they can.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bagplay::ci::suite::CaseList;
 use bagplay::ci::suite::scenario::Scenario;
+
+use crate::support::scripts::write_program;
 
 const SCRIPT: &str = r#"#!/bin/sh
 for word; do
@@ -60,8 +60,7 @@ impl Place {
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("stand-in");
-        fs::write(&program, SCRIPT).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&program, SCRIPT, 0o755);
         Self { dir }
     }
 
