@@ -22,6 +22,7 @@ use bagplay::wire::{
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait as _;
+use zenoh::query::Query;
 
 use crate::support::mcaps::{bag, incompressible};
 use crate::support::network::{
@@ -118,12 +119,23 @@ fn start(
     definitions: Definitions,
     position: &Arc<AtomicI64>,
 ) -> (Outputs, Receiver<Seen>) {
+    start_with(PATIENCE, session, file, definitions, position)
+}
+
+/// The same with the time that a node may take to describe a type.
+fn start_with(
+    describe_limit: Duration,
+    session: &Session,
+    file: Option<&Path>,
+    definitions: Definitions,
+    position: &Arc<AtomicI64>,
+) -> (Outputs, Receiver<Seen>) {
     let (tell, told) = bounded(100_000);
     let options = OutputOptions {
         topics: Which::OfOthers,
         record_with_inputs: None,
         record: file.map(RecorderOptions::new),
-        definitions,
+        definitions: definitions.with_describe_limit(describe_limit),
         are_publishers_new: true,
     };
     let position = Arc::clone(position);
@@ -468,6 +480,21 @@ fn a_type_that_nobody_defines_is_said_and_recorded() {
 /// Messages wait for their definitions, and a gate for stamps. A topic whose definition is known waits for no node.
 #[test]
 fn a_node_that_does_not_answer_delays_no_definition_of_others_and_is_asked_once() {
+    beside_a_silent_node(PATIENCE, |outputs, kept| {
+        assert_eq!(outputs.undefined().len(), 3);
+        // What it was asked is dropped: it has left.
+        drop(kept);
+        until("the end of the look-up", || outputs.undefined().is_empty());
+    });
+    beside_a_silent_node(Duration::from_millis(100), |outputs, kept| {
+        until("the end of the look-up", || outputs.undefined().is_empty());
+        until("a request", || !kept.is_empty());
+        assert_eq!(kept.len(), 1, "asked once, for three types");
+    });
+}
+
+/// Receives the outputs of a node that keeps what it is asked, once a topic that is recorded is looked up.
+fn beside_a_silent_node(limit: Duration, then: impl FnOnce(&Outputs, Receiver<Query>)) {
     let (observer, _events, endpoint) = router(|_| ());
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("out.mcap");
@@ -515,13 +542,11 @@ fn a_node_that_does_not_answer_delays_no_definition_of_others_and_is_asked_once(
     until("the tokens", || {
         observer.graph().tokens().len() == tokens.len()
     });
-    let (outputs, _seen) = start(&observer, Some(&path), definitions, &Arc::default());
-    let mut undefined = Vec::new();
-    let is_there = outputs.wait_for(&["/recorded".to_owned()], PATIENCE);
-    undefined.extend(outputs.undefined());
-    assert_eq!((is_there, undefined.len()), (vec![], 3), "{undefined:?}");
-    until("the end of the look-up", || outputs.undefined().is_empty());
-    assert_eq!(kept.len(), 1, "asked once, for three types");
+    let position = Arc::default();
+    let (outputs, _seen) = start_with(limit, &observer, Some(&path), definitions, &position);
+    let recorded = ["/recorded".to_owned()];
+    assert_eq!(outputs.wait_for(&recorded, PATIENCE), [""; 0]);
+    then(&outputs, kept);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::ament::AmentIndex;
 use crate::bag::{Schema, Topic};
@@ -23,11 +24,22 @@ pub struct Definition {
     pub note: Option<String>,
 }
 
+/// How long a node may take to describe one of its types.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
+
 /// Where definitions are looked for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Definitions {
     recorded: Vec<(Schema, Option<String>)>,
     installed: AmentIndex,
+    describe_limit: Duration,
+}
+
+impl Default for Definitions {
+    /// Only nodes are asked.
+    fn default() -> Self {
+        Self::new([], AmentIndex::default())
+    }
 }
 
 impl Definitions {
@@ -37,7 +49,19 @@ impl Definitions {
         Self {
             recorded: recorded.into_iter().filter_map(with_schema).collect(),
             installed,
+            describe_limit: DESCRIBE_LIMIT,
         }
+    }
+
+    /// The same, with the time that a node may take to describe one of its types; otherwise that is 2 s.
+    #[must_use]
+    pub const fn with_describe_limit(mut self, limit: Duration) -> Self {
+        self.describe_limit = limit;
+        self
+    }
+
+    pub(super) const fn describe_limit(&self) -> Duration {
+        self.describe_limit
     }
 
     /// Looks up a topic without a request to a node: in the recording, then in installed packages. `None`: it is in

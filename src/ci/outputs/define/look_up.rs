@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
 
@@ -11,9 +10,6 @@ use crate::bag::Schema;
 use crate::ros::PublishedTopic;
 use crate::untrusted::Foreign;
 use crate::wire::{CallError, DescribeError, Subscriptions, TypeDescriptions};
-
-/// How long a node may take to describe one of its types.
-const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
 /// Looks up the definitions of topics as they appear.
 #[derive(Clone)]
@@ -80,7 +76,8 @@ impl LookUp {
                 problem.clone_from(why);
                 continue;
             }
-            match descriptions.ask(&node, &topic.type_name, hash, DESCRIBE_LIMIT) {
+            let limit = self.definitions.describe_limit();
+            match descriptions.ask(&node, &topic.type_name, hash, limit) {
                 Ok(schema) => return Ok(schema),
                 Err(error) => {
                     problem = format!("{name}: {error}");
