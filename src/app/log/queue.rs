@@ -186,8 +186,11 @@ mod tests {
             if next >= 1_000 && !has_room {
                 has_room = true;
                 // There is room again, and the next line is preceded by the count of dropped lines.
-                while queue.queue.state().dropped != 0 {
+                loop {
                     queue.put("last\n".into());
+                    if queue.queue.state().dropped == 0 {
+                        break;
+                    }
                 }
             }
         }

@@ -21,7 +21,7 @@ use super::subscribers::SubscriberCounts;
 use super::{Network, failure};
 use crate::app::failure::Failure;
 
-/// How long the search for a message may take.
+/// How long a search for a message may take while somebody waits for it.
 const SEARCH_TIME: Duration = Duration::from_secs(2);
 
 impl Network {
@@ -38,6 +38,7 @@ impl Network {
             densities: Densities::of(bag.clone(), transport.clone()),
             bag: bag.clone(),
             finder: Mutex::default(),
+            search_time: SEARCH_TIME,
             transport: transport.clone(),
             subscribers: self.subscriber_counts(bag.topics().len()),
             marks,
@@ -128,6 +129,8 @@ struct RecordingSource {
     densities: Densities,
     /// The finder of the last search: it knows the type of the topic.
     finder: Mutex<Option<MessageFinder>>,
+    /// How long a search may take.
+    search_time: Duration,
     transport: Transport,
     subscribers: SubscriberCounts,
     marks: Arc<MarkBook>,
@@ -153,7 +156,7 @@ impl TimelineSource for RecordingSource {
     fn message(&self, topic: TopicId, at: Time<Ros>) -> FoundText {
         // This lowers the priority of the thread that answers look-ups, and of no other thread.
         step_back();
-        let until: Time<Steady> = self.transport.now().saturating_add(SEARCH_TIME);
+        let until: Time<Steady> = self.transport.now().saturating_add(self.search_time);
         let mut given_up = None;
         let mut is_wanted = || {
             given_up = if self.is_over() {
@@ -305,6 +308,7 @@ mod tests {
             densities: Densities::of(bag.clone(), transport.clone()),
             bag,
             finder: Mutex::default(),
+            search_time: Duration::MAX,
             transport: transport.clone(),
             subscribers: SubscriberCounts::default(),
             marks: Arc::new(MarkBook::of(Vec::new())),
