@@ -41,8 +41,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A connection to a node, whose headers have been exchanged. The stream is shared with the thread that waits for
-    /// its end: a copy of it would be another file descriptor.
+    /// A connection to a node. The header is written before it is started. The stream is shared with the thread that
+    /// waits for its end: a copy of it would be another file descriptor.
     pub(crate) fn new(
         (topic, node): (&str, String),
         stream: Arc<TcpStream>,
@@ -51,7 +51,6 @@ impl Connection {
     ) -> io::Result<Self> {
         // The messages that wait are written together, so small packets need not wait for others.
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(WRITE_SLICE))?;
         Ok(Self {
             topic: topic.to_owned(),
             node,
@@ -98,6 +97,7 @@ impl Connection {
 
     /// Starts the thread that writes. Messages may be added before.
     pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
+        self.stream.set_write_timeout(Some(WRITE_SLICE))?;
         let connection = Arc::clone(self);
         let thread = thread::Builder::new().name("ros1-write".to_owned());
         let run = move || {

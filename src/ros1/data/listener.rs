@@ -97,26 +97,25 @@ impl Listener {
                 return Err(error);
             }
         };
-        stream.write_all(&self.header(&publication.advertised))?;
         let topic = publication.advertised.name.as_str();
         let joined = (topic, node.to_owned());
         let rules = (publication.rules, self.patience_of(name.as_deref()));
         let shared = (self.events.clone(), Arc::clone(&self.together));
         let connection = Connection::new(joined, Arc::clone(accepted), rules, shared)?;
         let connection = Arc::new(connection);
-        if let Err(error) = connection.start() {
-            self.refuse(NoPlace::System(error));
-            return Ok(());
-        }
+        // Before the header is written: who has the header gets all that is sent from then on.
         publication.connect(&connection);
-        let (topic, node) = (topic.to_owned(), node.to_owned());
-        self.events.send(Ros1Event::SubscriberJoined {
-            topic: topic.clone(),
-            node: node.clone(),
-        });
-        // A subscriber sends nothing more: what can be read is the end, or wrong.
-        let is_over = matches!(self.waits.readable(stream, None), Ok(Waited::Over));
+        let served = self.serve(&publication, &connection, stream);
         publication.disconnect(&connection);
+        let is_over = match served {
+            Ok(is_over) => is_over,
+            Err(error) => {
+                // A message may wait for room.
+                connection.close();
+                return Err(error.into());
+            }
+        };
+        let (topic, node) = (topic.to_owned(), node.to_owned());
         if !is_over {
             connection.close();
             // Times of the clock that were not read are no loss: the node has ended.
@@ -133,6 +132,29 @@ impl Listener {
             self.events.send(left);
         }
         Ok(())
+    }
+
+    /// Writes the header, then lets the messages be written until the connection ends. Returns whether the node ends.
+    fn serve(
+        &self,
+        publication: &Publication,
+        connection: &Arc<Connection>,
+        mut stream: &TcpStream,
+    ) -> io::Result<bool> {
+        stream.write_all(&self.header(&publication.advertised))?;
+        if let Err(error) = connection.start() {
+            self.refuse(NoPlace::System(error));
+            return Err(io::Error::other("there is no thread for it"));
+        }
+        self.events.send(Ros1Event::SubscriberJoined {
+            topic: publication.advertised.name.clone(),
+            node: connection.node().to_owned(),
+        });
+        // A subscriber sends nothing more: what can be read is the end, or wrong.
+        Ok(matches!(
+            self.waits.readable(stream, None),
+            Ok(Waited::Over)
+        ))
     }
 
     /// Shared by the connections of a node. Those without a name may be of different nodes.
@@ -186,5 +208,99 @@ impl Listener {
             ("topic", topic.name.as_bytes()),
             ("type", topic.type_name.as_bytes()),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::thread;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::ros1::data::header::length;
+    use crate::ros1::data::queue::{MOST_TOGETHER, QueueRules};
+    use crate::ros1::options::SlowSubscriber;
+    use crate::ros1::system::{Ender, waits};
+
+    /// More than the system takes while nobody reads.
+    const DEFINITION: usize = 64 << 20;
+    const LONGEST: Duration = Duration::from_secs(60);
+
+    /// A topic with a long definition, and a subscriber that is connected and has not read the header.
+    fn connected() -> (Ender, Arc<Publication>, TcpStream) {
+        let (ender, waits) = waits().unwrap();
+        let advertised = Advertised {
+            name: "/chatter".to_owned(),
+            type_name: "std_msgs/String".to_owned(),
+            md5: "*".to_owned(),
+            definition: Bytes::from(vec![b'#'; DEFINITION]),
+            latching: Latching::No,
+        };
+        let rules = QueueRules {
+            slow_subscriber: SlowSubscriber::Wait,
+            stall_timeout: LONGEST,
+            most_messages: 10,
+        };
+        let publication = Arc::new(Publication::new(advertised, Vec::new(), rules));
+        let publications = Publications::default();
+        publications.add(Arc::clone(&publication));
+        let listener = Listener {
+            publications: Arc::new(publications),
+            patiences: Arc::default(),
+            together: Budget::new(MOST_TOGETHER),
+            services: Arc::new(Services::new("/player")),
+            node_name: "/player".to_owned(),
+            waits,
+            events: Events::new(|_| ()),
+        };
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = TcpStream::connect(socket.local_addr().unwrap()).unwrap();
+        listener.run(socket).unwrap();
+        let fields = [("callerid", &b"/listener"[..]), ("topic", b"/chatter")];
+        peer.write_all(&encode(fields)).unwrap();
+        until(|| publication.connections().len() == 1);
+        (ender, publication, peer)
+    }
+
+    fn until(is_so: impl Fn() -> bool) {
+        let until = steady() + LONGEST;
+        while !is_so() {
+            assert!(steady() < until, "this takes too long");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn who_has_the_header_gets_all_that_was_sent_since() {
+        let (_ender, publication, mut peer) = connected();
+        publication.send_volatile(&Bytes::from_static(b"one"));
+        let mut header = [0; 4];
+        peer.read_exact(&mut header).unwrap();
+        let mut header = vec![0; u32::from_le_bytes(header) as usize];
+        peer.read_exact(&mut header).unwrap();
+        publication.send_volatile(&Bytes::from_static(b"two"));
+        publication.end();
+        let mut messages = Vec::new();
+        peer.read_to_end(&mut messages).unwrap();
+        let sent = [&length(3)[..], b"one", &length(3), b"two"].concat();
+        assert_eq!(messages, sent);
+    }
+
+    #[test]
+    fn who_goes_before_it_has_the_header_is_not_waited_for() {
+        let (_ender, publication, peer) = connected();
+        let sender = Arc::clone(&publication);
+        let sending = thread::spawn(move || {
+            // More than may wait.
+            for _ in 0..20 {
+                sender.send_volatile(&Bytes::from_static(b"one"));
+            }
+        });
+        until(|| publication.connections()[0].waiting_messages() == 10);
+        drop(peer);
+        sending.join().unwrap();
+        until(|| publication.connections().is_empty());
     }
 }
