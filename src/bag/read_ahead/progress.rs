@@ -16,8 +16,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// The time of the last message that the leading cue has queued. When the cue has been read to its end: the end of
-    /// its range in the direction of play. `None` if it has queued nothing yet, or if no cue leads.
+    /// The time of the last message that the leading cue has queued or is queuing. When the cue has been read to its
+    /// end: the end of its range in the direction of play. `None` if it has queued nothing yet, or if no cue leads.
     pub fn get(&self) -> Option<Time<Ros>> {
         self.lock().as_ref().and_then(|progress| progress.get())
     }

@@ -175,6 +175,10 @@ impl Feed {
         }
         self.has_begun |= self.last_time.is_some();
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        // Before the receiver can take what has been read.
+        if let Some(time) = self.last_time {
+            self.progress.set(time);
+        }
         let is_sent = match batches.try_send(batch) {
             Ok(()) => true,
             Err(TrySendError::Disconnected(_)) => false,
@@ -183,9 +187,6 @@ impl Feed {
                 recv(self.stop) -> _ => false,
             },
         };
-        if let Some(time) = self.last_time.filter(|_| is_sent) {
-            self.progress.set(time);
-        }
         // A receiver that finds the queue empty sets `is_hungry` and looks once more, so one of the two sides sees the
         // other.
         let was_hungry = is_sent && self.is_hungry.swap(false, Ordering::SeqCst);

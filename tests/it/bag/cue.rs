@@ -778,10 +778,9 @@ impl ChunkMemory for Slab {
     }
 
     fn take(&self, length: usize) -> Option<Box<dyn ChunkBuffer>> {
-        if self.held.load(Ordering::SeqCst) + length > self.most {
-            return None;
-        }
-        self.held.fetch_add(length, Ordering::SeqCst);
+        let add = |held: usize| Some(held + length).filter(|held| *held <= self.most);
+        let order = Ordering::SeqCst;
+        self.held.fetch_update(order, order, add).ok()?;
         // Bytes from before, as memory that is used again has them.
         let bytes = vec![0xaa; length];
         let at = bytes.as_ptr() as usize;

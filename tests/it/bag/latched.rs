@@ -8,7 +8,7 @@ use bagplay::time::{Time, TimeRange};
 use mcap::Compression;
 
 use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, places, texts, topic_id};
-use crate::support::patience::until;
+use crate::support::patience::{Patience, look_again, until};
 
 const LOCAL: &str = "- durability: transient_local\n";
 const VOLATILE: &str = "- durability: volatile\n";
@@ -271,6 +271,21 @@ fn long_spec(chunks: u64, has_message_indexes: bool) -> Spec {
     spec.options(|o| o.emit_message_indexes(has_message_indexes))
 }
 
+/// Waits for the end of the look-up in the background. As long as it opens chunks it goes on, however seldom it runs.
+#[track_caller]
+fn until_learned(cues: &Cues) {
+    let opened = || cues.usage().decompressions;
+    let (mut before, mut patience) = (opened(), Patience::new());
+    while cues.is_learning() {
+        let now = opened();
+        if now != before {
+            (before, patience) = (now, Patience::new());
+        }
+        assert!(patience.slice().is_some(), "the look-up does not go on");
+        look_again();
+    }
+}
+
 /// Once the look-up has ended, the first jump needs as few decompressions as later ones.
 #[test]
 fn latched_messages_are_looked_up_in_the_background_before_the_first_jump() {
@@ -279,7 +294,7 @@ fn latched_messages_are_looked_up_in_the_background_before_the_first_jump() {
             let bag = long(chunks, has_message_indexes);
             let mut jumps = Jumps::new(&bag);
             assert_eq!(jumps.to(0, None).0, [""; 0]);
-            until("the end of the look-up", || !jumps.cues.is_learning());
+            until_learned(&jumps.cues);
             assert_eq!(jumps.cues.usage().live_bytes, 0);
             let (state, cost) = jumps.to(chunks * 100 - 50, None);
             assert_eq!(state, ["map", "even", "odd"]);
@@ -345,8 +360,8 @@ fn a_jump_that_waits_for_the_look_up_tells_its_progress_and_is_given_up_at_once(
             }
             assert!(is_dropped && is_told || refills + 1 == chunks, "{refills}");
             if is_told && is_dropped {
-                let before = cues.usage().decompressions;
                 drop(cue);
+                let before = cues.usage().decompressions;
                 assert_eq!(reach.looking_up(), None);
                 let mut next = cues.start(jump(0, false));
                 while !matches!(next.poll(), CuePoll::End) {
@@ -419,7 +434,7 @@ fn very_many_latched_messages_are_not_searched_again_at_each_jump() {
         let (state, cost) = jumps.to(time, None);
         assert_eq!(state.len() as u64, time / 1000 + 1, "{time}");
         assert!(before == 0 || cost <= 2, "{cost} at {time}");
-        until("the end of the look-up", || !jumps.cues.is_learning());
+        until_learned(&jumps.cues);
         jumps.decompressions = jumps.cues.usage().decompressions;
     }
 }
