@@ -17,6 +17,7 @@ use bagplay::cli::{Color, LogLevel, OutputArgs};
 use bagplay::untrusted::Foreign;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use jiff::Timestamp;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -30,7 +31,7 @@ use queue::LogQueue;
 
 /// How many earlier lines a screen receives when it opens.
 const BACKLOG: usize = 100;
-/// How long the end of the process waits for one more line to be written.
+/// How long the end of the process waits for a destination to take one more line.
 pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// The same for an end that must be immediate.
 pub(crate) const SHORT_FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
@@ -69,7 +70,7 @@ pub(crate) fn open_file(output: &OutputArgs) -> Result<Option<File>, Failure> {
 }
 
 /// Waits until all log lines are written, as long as there is progress: before the process ends, and before output that
-/// has to come after them. Gives up when no line was written for `timeout`.
+/// has to come after them. Gives up when a destination has taken no line for `timeout`.
 pub(crate) fn flush(timeout: Duration) {
     for queue in QUEUES.get().into_iter().flatten() {
         queue.flush(timeout);
@@ -117,6 +118,7 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
         // Not an error: a missing reader of the log must not end a run.
         let _ = above.suspend(|| stderr().write_all(line.as_bytes()));
     });
+    let stderr = stderr.asking(stderr_takes_more);
     let file = file.map(queue_to);
     let _ = QUEUES.set(file.iter().chain([&stderr]).cloned().collect());
     let log = Log(Arc::new(Mutex::new(Destinations {
@@ -152,6 +154,14 @@ pub(crate) fn is_ci() -> bool {
 )]
 fn stderr() -> io::Stderr {
     io::stderr()
+}
+
+/// Whether a write to stderr would not wait for its reader. False if the system does not tell.
+fn stderr_takes_more() -> bool {
+    let stderr = stderr();
+    let mut polled = [PollFd::new(&stderr, PollFlags::OUT)];
+    let polled = poll(&mut polled, Some(&Timespec::default()));
+    polled.is_ok_and(|ready| ready > 0)
 }
 
 /// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. If

@@ -8,6 +8,11 @@ use std::time::Duration;
 /// How many bytes may wait: about ten thousand lines.
 const MOST: usize = 1 << 20;
 
+/// How long a flush waits for a thread that writes nothing although its destination would take a line.
+const LONGEST_SILENCE: Duration = Duration::from_secs(5);
+/// How often a flush looks whether a line is held up.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// Writes a line; may block.
 type Write = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -17,6 +22,8 @@ pub(crate) struct LogQueue {
     queue: Arc<Queue>,
     /// Used in place of the thread, if the system provides none.
     direct: Option<Write>,
+    /// Whether the destination would take more, if that is known.
+    takes_more: Option<fn() -> bool>,
 }
 
 /// The lines that wait, shared with the thread that writes them.
@@ -29,6 +36,8 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<String>,
+    /// Whether a line is being written.
+    is_writing: bool,
     /// The bytes of the lines that wait.
     bytes: usize,
     /// How many lines were dropped since the last one that was queued.
@@ -51,7 +60,14 @@ impl LogQueue {
         Self {
             queue,
             direct: thread.is_err().then_some(write),
+            takes_more: None,
         }
+    }
+
+    /// The same queue, if it is known whether the destination would take more.
+    pub(crate) fn asking(self, takes_more: fn() -> bool) -> Self {
+        let takes_more = Some(takes_more);
+        Self { takes_more, ..self }
     }
 
     /// Queues a line; never writes it in the calling thread. A line that finds no room is counted, and the next one
@@ -71,8 +87,9 @@ impl LogQueue {
         self.queue.changed.notify_all();
     }
 
-    /// Waits until all lines queued so far are written. Gives up when no line was written for `timeout`, and at once if
-    /// an earlier call gave up and nothing was written since. Returns whether everything was written.
+    /// Waits until all lines queued so far are written. Gives up when the destination has taken no line for `timeout`,
+    /// and at once if an earlier call gave up and nothing was written since. The time during which the thread that
+    /// writes does not run does not count, up to [`LONGEST_SILENCE`]. Returns whether everything was written.
     pub(crate) fn flush(&self, timeout: Duration) -> bool {
         let mut state = self.queue.state();
         let mut target = state.taken;
@@ -89,15 +106,23 @@ impl LogQueue {
             if state.given_up_at == Some(before) {
                 return false;
             }
-            let is_still = |state: &mut State| state.written == before;
-            let waited = self
-                .queue
-                .changed
-                .wait_timeout_while(state, timeout, is_still);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if state.written == before {
-                state.given_up_at = Some(before);
-                return false;
+            let (mut held_up, mut silent) = (Duration::ZERO, Duration::ZERO);
+            while state.written == before {
+                if held_up >= timeout || silent >= LONGEST_SILENCE.max(timeout) {
+                    state.given_up_at = Some(before);
+                    return false;
+                }
+                let slice = timeout.min(LOOK_EVERY);
+                let is_still = |state: &mut State| state.written == before;
+                let waited = self
+                    .queue
+                    .changed
+                    .wait_timeout_while(state, slice, is_still);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                silent += slice;
+                if state.is_writing && !self.takes_more.is_some_and(|takes_more| takes_more()) {
+                    held_up += slice;
+                }
             }
         }
     }
@@ -134,9 +159,11 @@ impl Queue {
                 state = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
+            state.is_writing = true;
             drop(state);
             write(&line);
             state = self.state();
+            state.is_writing = false;
             // A line that is being written still counts as waiting, as it is still in memory.
             state.bytes -= line.len();
             state.written += 1;
@@ -154,6 +181,9 @@ impl fmt::Debug for LogQueue {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader, Write as _, pipe};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use crossbeam_channel::bounded;
 
     use super::*;
 
@@ -221,5 +251,25 @@ mod tests {
         assert!(queue.flush(TIMEOUT));
         let said = "warning: 1 line is missing here: earlier lines were not read in time";
         assert_eq!(told.join().unwrap(), (2 * MOST, said.to_owned()));
+    }
+
+    #[test]
+    fn a_line_that_its_destination_would_take_is_waited_for() {
+        static LOOKS: AtomicUsize = AtomicUsize::new(0);
+        let takes_more = || {
+            LOOKS.fetch_add(1, Ordering::SeqCst);
+            true
+        };
+        let (release, released) = bounded(1);
+        let write = move |_: &str| released.recv().unwrap();
+        let queue = LogQueue::start("log", write).asking(takes_more);
+        queue.put("a line\n".into());
+        let flushed = std::thread::spawn(move || queue.flush(Duration::from_millis(1)));
+        // It has looked more often than the timeout has room for.
+        while LOOKS.load(Ordering::SeqCst) < 10 {
+            std::thread::yield_now();
+        }
+        release.send(()).unwrap();
+        assert!(flushed.join().unwrap());
     }
 }
