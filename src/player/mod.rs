@@ -145,6 +145,12 @@ impl Player {
         loop {
             requests.pass_on(&mut machine, wall);
             let now = wall.now();
+            if machine.make_up(now) {
+                // A send may block: meanwhile nobody takes the time that was lost for played.
+                let status = machine.status();
+                transport.publish(status);
+                told = Some(status);
+            }
             let mut burst = Burst::begin();
             let wait = transport.while_busy(now, || {
                 let wait = machine.advance(now, &mut out);

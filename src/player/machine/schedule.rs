@@ -115,12 +115,20 @@ impl Machine {
         }
     }
 
-    /// A send blocked or the process did not run: the position is held for the time lost.
-    pub(super) fn make_up_for_stall(&mut self, now: Time<Steady>) {
+    /// The same as [`Machine::advance`] begins with, before anything is sent. Returns whether the segment was shifted.
+    pub(in crate::player) fn make_up(&mut self, now: Time<Steady>) -> bool {
+        // A lead says where its follower is.
+        !self.is_following() && self.make_up_for_stall(now)
+    }
+
+    /// A send blocked or the process did not run: the position is held for the time lost. Returns whether the segment
+    /// was shifted.
+    pub(super) fn make_up_for_stall(&mut self, now: Time<Steady>) -> bool {
         let Some(lost) = self.schedule.lost(now) else {
-            return;
+            return false;
         };
-        if self.segment().is_rolling() {
+        let is_shifted = self.segment().is_rolling();
+        if is_shifted {
             self.delay(lost, now);
             self.schedule.made_up(now);
         } else if self.is_unpaced() {
@@ -128,6 +136,7 @@ impl Machine {
             self.report.stalled(lost);
             self.schedule.made_up(now);
         }
+        is_shifted
     }
 
     /// Shifts the schedule by the time lost.
