@@ -14,6 +14,8 @@ pub(crate) mod mcaps;
 #[cfg(feature = "wire")]
 pub(crate) mod network;
 pub(crate) mod patience;
+#[cfg(any(feature = "wire", feature = "ros1"))]
+pub(crate) mod ports;
 pub(crate) mod ros1;
 #[cfg(feature = "ci")]
 pub(crate) mod scripts;

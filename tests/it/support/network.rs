@@ -6,8 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use bagplay::bag::{Key, Message, PublisherId, Schema, Topic, TopicId};
@@ -21,6 +20,7 @@ use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
 
 use crate::support::patience::{Patience, until};
+use crate::support::ports::free_port;
 
 pub(crate) const STRING: &str = "std_msgs::msg::dds_::String_";
 pub(crate) const STRING_HASH: &str =
@@ -29,19 +29,10 @@ pub(crate) const CLOCK_HASH: &str =
     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 pub(crate) const CLOCK_KEY: &str = "0/clock/rosgraph_msgs::msg::dds_::Clock_/RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
-/// An endpoint on which nobody listens and that only the caller will use: its port is outside the range that the system
-/// assigns, and is given out once. A session that lost its router keeps looking for it, and would otherwise find the
-/// router of another test.
+/// An endpoint on which nobody listens and that only the caller will use. A session that lost its router keeps looking
+/// for it, and would otherwise find the router of another test.
 pub(crate) fn free_endpoint() -> String {
-    /// Below the range of ports that Linux assigns.
-    const PORTS: std::ops::Range<u32> = 20_000..32_000;
-    static NEXT: OnceLock<AtomicU32> = OnceLock::new();
-    let next = NEXT.get_or_init(|| AtomicU32::new(std::process::id().wrapping_mul(101)));
-    let mut ports = (0..PORTS.len())
-        .map(|_| PORTS.start + next.fetch_add(1, Ordering::Relaxed) % (PORTS.end - PORTS.start));
-    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    let port = ports.find_map(|port| u16::try_from(port).ok().filter(is_free));
-    format!("tcp/127.0.0.1:{}", port.expect("a free port"))
+    format!("tcp/127.0.0.1:{}", free_port())
 }
 
 /// A listener at an endpoint.
