@@ -48,7 +48,7 @@ pub struct Ros1Node {
     ros2: Ros2Messages,
     /// Whether `/use_sim_time` is true as long as topics are published.
     use_sim_time: bool,
-    /// How long the last calls may take together.
+    /// How long the last calls of this node may take together, and those of its services.
     leaving: Duration,
     /// Ends the calls of the keeper. `None` when this node has left.
     calls: Option<Ender>,
@@ -70,14 +70,15 @@ impl Ros1Node {
         let events = Events::new(receiver);
         let (calls_ender, call_waits) = waits()?;
         let (ender, waits) = waits()?;
-        let client = MasterClient::new(&options.master, &options.node_name, call_waits.clone());
+        let limits = (call_waits.clone(), options.patience);
+        let client = MasterClient::new(&options.master, &options.node_name, limits);
         let is_master = join(&client, (&waits, &events))?;
         let (host, bound_to) = match &options.host {
             Some(host) => {
                 check_host(host, &events)?;
                 (host.clone(), bind_address(host))
             }
-            None => local_host(&options.master)?,
+            None => local_host(&options.master, options.patience)?,
         };
         let bind = || {
             let bound = TcpListener::bind((bound_to, 0));
@@ -304,11 +305,13 @@ impl Ros1Node {
         left
     }
 
-    /// Closes all connections when the last messages are written, or after [`LAST_MESSAGES`].
+    /// Closes all connections when the last messages are written, or after [`LAST_MESSAGES`], and when all calls of
+    /// services are answered, or after the time for the last calls to the master.
     fn close(&self) {
         let services = &self.advertiser.keeper.services;
         let until = steady() + LAST_MESSAGES;
         self.drain(|| steady() >= until);
+        let until = steady() + self.leaving;
         while services.is_busy() && steady() < until && !self.waits.pause(LOOK_EVERY) {}
         for publication in self.advertiser.publications.all() {
             publication.close();

@@ -44,6 +44,8 @@ pub struct Ros1Options {
     pub stall_timeout: Duration,
     /// Whether the parameter `/use_sim_time` is true as long as the node is there.
     pub use_sim_time: bool,
+    /// How long a call to the master may take, or one of a master that this node serves.
+    pub patience: Duration,
     /// How long the last calls to the master may take together, when the node leaves.
     pub leaving: Duration,
     /// What becomes of ROS 2 messages.
@@ -61,6 +63,7 @@ impl Ros1Options {
             slow_subscriber: SlowSubscriber::default(),
             stall_timeout: Duration::from_secs(5),
             use_sim_time: false,
+            patience: Duration::from_secs(3),
             leaving: Duration::from_millis(1500),
             ros2: Ros2Messages::default(),
         }

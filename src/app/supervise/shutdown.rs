@@ -16,7 +16,7 @@ use crate::app::log::stdout;
 use crate::app::network::{Network, PlayOutput};
 
 /// Longer than leaving takes, also if a master of ROS 1 does not answer.
-const A_MOMENT: Duration = Duration::from_millis(2500);
+const A_MOMENT: Duration = Duration::from_secs(4);
 
 /// Waits for the player. If the loop that watched it has failed, the player is stopped: it must not go on alone.
 pub(crate) fn join<O>(

@@ -13,8 +13,6 @@ use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::system::{Budget, Waits, steady};
 
-/// How long a call may take.
-const PATIENCE: Duration = Duration::from_secs(3);
 /// How many calls are made in one.
 const TOGETHER: usize = 500;
 /// How many other nodes may be asked at a time.
@@ -30,6 +28,8 @@ pub(crate) struct MasterClient {
     pub(crate) node: String,
     /// End the calls that are being made, and let no further one begin.
     pub(crate) waits: Waits,
+    /// How long a call may take.
+    patience: Duration,
     /// When all calls have to be done.
     until: Option<Instant>,
     /// Where the master was found last.
@@ -68,11 +68,12 @@ fn has(all: &NodesByTopic, name: &str, node: &str) -> bool {
 }
 
 impl MasterClient {
-    pub(crate) fn new(uri: &RpcUri, node: &str, waits: Waits) -> Self {
+    pub(crate) fn new(uri: &RpcUri, node: &str, (waits, patience): (Waits, Duration)) -> Self {
         Self {
             uri: uri.clone(),
             node: node.to_owned(),
             waits,
+            patience,
             until: None,
             found: Arc::default(),
             asking: Budget::new(MOST_ASKED),
@@ -92,8 +93,9 @@ impl MasterClient {
 
     /// How long a call may take.
     pub(crate) fn patience(&self) -> Duration {
-        self.until.map_or(PATIENCE, |until| {
-            until.saturating_duration_since(steady()).min(PATIENCE)
+        self.until.map_or(self.patience, |until| {
+            let left = until.saturating_duration_since(steady());
+            left.min(self.patience)
         })
     }
 
@@ -292,13 +294,15 @@ mod tests {
     use super::*;
     use crate::ros1::system::waits;
 
+    const PATIENCE: Duration = Duration::from_secs(3);
+
     #[test]
     fn calls_look_up_no_name_that_was_found() {
         let (_ender, waits) = waits().unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], 11311));
         // Names of this domain belong to nobody.
         let uri = RpcUri::of("master.invalid", 11311);
-        let client = MasterClient::new(&uri, "/player", waits.clone());
+        let client = MasterClient::new(&uri, "/player", (waits.clone(), PATIENCE));
         assert!(client.peer().is_err());
         *client.found() = vec![address];
         assert_eq!(client.peer().unwrap().addresses, [address]);
@@ -310,7 +314,8 @@ mod tests {
     #[test]
     fn a_name_that_is_looked_up_again_may_have_another_address() {
         let (_ender, waits) = waits().unwrap();
-        let client = MasterClient::new(&RpcUri::of("127.0.0.1", 11311), "/player", waits);
+        let uri = RpcUri::of("127.0.0.1", 11311);
+        let client = MasterClient::new(&uri, "/player", (waits, PATIENCE));
         *client.found() = vec![SocketAddr::from(([127, 0, 0, 2], 11311))];
         client.look_up();
         let address = SocketAddr::from(([127, 0, 0, 1], 11311));

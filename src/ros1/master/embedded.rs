@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use std::{fmt, io};
 
 use dxr::Value;
@@ -31,14 +32,14 @@ struct State {
 impl EmbeddedMaster {
     /// Serves a master at this listener, whose address is `uri`.
     pub(crate) fn serve(
-        uri: &RpcUri,
+        (uri, patience): (&RpcUri, Duration),
         listener: TcpListener,
         (waits, events): (&Waits, &Events),
     ) -> io::Result<()> {
         let master = Arc::new(Self {
             uri: uri.clone(),
             state: Mutex::default(),
-            notices: Notices::new(waits.clone()),
+            notices: Notices::new(waits.clone(), patience),
         });
         let served = ("ros1-master", "calls of other nodes to the master");
         serve(served, listener, (waits, events), master)

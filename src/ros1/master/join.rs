@@ -12,9 +12,6 @@ use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 use crate::ros1::system::Waits;
 
-/// How long a connection to a master that has just answered may take.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 /// Finds the master, or serves one until `waits` end; returns whether this node serves it.
 pub(crate) fn join(
     client: &MasterClient,
@@ -32,7 +29,7 @@ pub(crate) fn join(
     }
     match master_listener(&client.uri) {
         Ok(listener) => {
-            EmbeddedMaster::serve(&client.uri, listener, (waits, events))?;
+            EmbeddedMaster::serve((&client.uri, client.patience()), listener, (waits, events))?;
             Ok(true)
         }
         // Another one has begun meanwhile.
@@ -59,11 +56,15 @@ fn master_listener(uri: &RpcUri) -> io::Result<TcpListener> {
 }
 
 /// The host at which other nodes reach this one, and where to listen: the address from which the master is reached. If
-/// that is a loopback address, and the name of the master stands for other addresses elsewhere, that name.
-pub(crate) fn local_host(master: &RpcUri) -> Result<(String, IpAddr), Ros1Error> {
+/// that is a loopback address, and the name of the master stands for other addresses elsewhere, that name. A connection
+/// may take `patience`.
+pub(crate) fn local_host(
+    master: &RpcUri,
+    patience: Duration,
+) -> Result<(String, IpAddr), Ros1Error> {
     let mut failure = io::ErrorKind::AddrNotAvailable.into();
     for address in master.addresses()? {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
+        match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => return Ok(own_host(master.host(), stream.local_addr()?.ip())),
             Err(error) => failure = error,
         }

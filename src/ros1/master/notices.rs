@@ -21,8 +21,6 @@ const THREADS: usize = 16;
 const WAITING: usize = 1024;
 /// How many bytes the parameters of the calls that wait may have together, about.
 const MOST_BYTES: usize = 64 << 20;
-/// How long a call may take.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The threads, started when they are needed.
 #[derive(Debug)]
@@ -30,6 +28,8 @@ pub(super) struct Notices {
     threads: Mutex<[Option<Sender<Waiting>>; THREADS]>,
     bytes: Arc<Budget>,
     waits: Waits,
+    /// How long a call may take.
+    patience: Duration,
 }
 
 /// A call that waits, and the part of what all may take that the calls of one change have together.
@@ -39,11 +39,12 @@ type Waiting = (Notice, Arc<Share>);
 type Counted = (Arc<[Value]>, Option<Arc<Share>>);
 
 impl Notices {
-    pub(super) fn new(waits: Waits) -> Self {
+    pub(super) fn new(waits: Waits, patience: Duration) -> Self {
         Self {
             threads: Mutex::default(),
             bytes: Budget::new(MOST_BYTES),
             waits,
+            patience,
         }
     }
 
@@ -76,15 +77,17 @@ impl Notices {
 
     fn start(&self) -> Option<Sender<Waiting>> {
         let (send, calls) = bounded(WAITING);
-        let waits = self.waits.clone();
+        let (waits, patience) = (self.waits.clone(), self.patience);
         let thread = thread::Builder::new().name("ros1-notices".to_owned());
-        thread.spawn(move || make_all(&calls, &waits)).ok()?;
+        thread
+            .spawn(move || make_all(&calls, (&waits, patience)))
+            .ok()?;
         Some(send)
     }
 }
 
 /// Makes calls until there are no more, or the node ends.
-fn make_all(calls: &Receiver<Waiting>, waits: &Waits) {
+fn make_all(calls: &Receiver<Waiting>, (waits, patience): (&Waits, Duration)) {
     for (notice, _share) in calls {
         let Notice {
             uri,
@@ -98,7 +101,7 @@ fn make_all(calls: &Receiver<Waiting>, waits: &Waits) {
             let uri: RpcUri = uri.parse()?;
             call(
                 &Peer::look_up(&uri)?,
-                (waits, PATIENCE),
+                (waits, patience),
                 method,
                 params.to_vec(),
             )
@@ -122,7 +125,7 @@ mod tests {
         // Accepts connections and answers nothing, so all calls wait.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
-        let notices = Notices::new(waits);
+        let notices = Notices::new(waits, Duration::from_secs(3));
         let change = || {
             let params: Arc<[Value]> = [Value::String("x".repeat(MOST_BYTES / 4))].into();
             let notice = |_| Notice {

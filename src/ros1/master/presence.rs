@@ -7,11 +7,11 @@ use crossbeam_channel::bounded;
 use dxr::Value;
 
 use super::client::MasterClient;
-use crate::ros1::rpc::client::{Peer, call};
+use crate::ros1::rpc::client::{Limits, Peer, call_within};
 use crate::ros1::rpc::error::RpcError;
 use crate::ros1::rpc::uri::RpcUri;
 
-/// How long a node may take to answer.
+/// How long a node may take to answer, once it has taken the connection.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Whether a player of this name runs at this address; `None` if its machine does not answer, or not in time.
@@ -53,21 +53,31 @@ fn ask(
     method: &'static str,
 ) -> Option<Result<Value, RpcError>> {
     let place = client.asking.take(1)?;
-    let patience = PATIENCE.min(client.patience() / 4);
+    let patience = client.patience();
+    // A part of the time is left for what comes next.
+    let limits = Limits {
+        connecting: patience / 2,
+        answering: PATIENCE.min(patience / 4),
+    };
     let (waits, at) = (client.waits.clone(), uri.clone());
     let caller = vec![Value::String(client.node.clone())];
     let (tell, told) = bounded(1);
     // On a thread of its own, because the look-up of a name may take long.
     let ask = move || {
         let peer = Peer::look_up(&at).map_err(RpcError::from);
-        let answer = peer.and_then(|peer| call(&peer, (&waits, patience), method, caller));
+        let answer = peer.and_then(|peer| call_within(&peer, (&waits, limits), method, caller));
         drop(place);
         let _ = tell.send(answer);
     };
     let thread = thread::Builder::new().name("ros1-presence".to_owned());
     thread.spawn(ask).ok()?;
-    // The call ends by itself if the name is known; otherwise half of the time is left for what comes next.
-    told.recv_timeout(client.patience() / 2).ok()
+    // The call ends by itself if no name has to be looked up.
+    let longest = if uri.is_numeric() {
+        patience
+    } else {
+        patience / 2
+    };
+    told.recv_timeout(longest).ok()
 }
 
 /// Whether the program at an address has ended, or ends.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dxr::Value;
 
@@ -64,26 +64,49 @@ impl<'a> Peer<'a> {
     }
 }
 
+/// How long a call may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Until there is a connection.
+    pub(crate) connecting: Duration,
+    /// From then on, until there is an answer.
+    pub(crate) answering: Duration,
+}
+
 /// Calls a method; returns the value of the answer, if its status is 1. Takes `patience` at most.
 /// [`RpcError::TimedOut`]: the peer has taken the connection, and does not answer.
 pub(crate) fn call(
     peer: &Peer<'_>,
-    limits: (&Waits, Duration),
+    (waits, patience): (&Waits, Duration),
     method: &str,
     params: Vec<Value>,
 ) -> Result<Value, RpcError> {
+    let until = steady() + patience;
+    unpacked(answer_of(peer, (waits, until, None), method, params)?)
+}
+
+/// The same, with a limit for the answer alone.
+pub(crate) fn call_within(
+    peer: &Peer<'_>,
+    (waits, limits): (&Waits, Limits),
+    method: &str,
+    params: Vec<Value>,
+) -> Result<Value, RpcError> {
+    let until = steady() + limits.connecting;
+    let limits = (waits, until, Some(limits.answering));
     unpacked(answer_of(peer, limits, method, params)?)
 }
 
 /// Makes several calls in one. An error if the peer does not answer each of them.
 pub(crate) fn call_several(
     peer: &Peer<'_>,
-    limits: (&Waits, Duration),
+    (waits, patience): (&Waits, Duration),
     calls: &[Call],
 ) -> Result<(), RpcError> {
     if calls.is_empty() {
         return Ok(());
     }
+    let limits = (waits, steady() + patience, None);
     let several = calls.iter().cloned().map(Call::into_value).collect();
     match answer_of(peer, limits, SEVERAL, vec![Value::Array(several)])? {
         Value::Array(answers)
@@ -96,14 +119,14 @@ pub(crate) fn call_several(
     }
 }
 
+/// The answer, which has to come at `until`, or this long after there is a connection.
 fn answer_of(
     peer: &Peer<'_>,
-    (waits, patience): (&Waits, Duration),
+    (waits, until, answering): (&Waits, Instant, Option<Duration>),
     method: &str,
     params: Vec<Value>,
 ) -> Result<Value, RpcError> {
     let body = call_text(method, params)?;
-    let until = steady() + patience;
     let mut failure = None;
     for address in &peer.addresses {
         // Nothing is asked any more, even if the answer would not matter.
@@ -117,6 +140,7 @@ fn answer_of(
         }
         match TcpStream::connect_timeout(address, left) {
             Ok(stream) => {
+                let until = answering.map_or(until, |answering| steady() + answering);
                 let mut http = HttpStream::new(&stream, waits)?;
                 // A peer that reads nothing takes no longer than one that answers nothing.
                 let left = until.saturating_duration_since(steady());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 use super::error::RpcError;
@@ -46,6 +46,11 @@ impl RpcUri {
 
     pub(crate) fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Whether the host is an IP address: no name has to be looked up.
+    pub(crate) fn is_numeric(&self) -> bool {
+        self.host.parse::<IpAddr>().is_ok()
     }
 
     /// The addresses of the host, those of IPv4 first: most nodes of ROS 1 have no others.

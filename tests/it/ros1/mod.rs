@@ -14,8 +14,6 @@ mod relay;
 mod several;
 mod slow;
 
-use std::net::TcpListener;
-
 use bagplay::bag::{Key, Message, PublisherId, Schema, Topic, TopicId};
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros1::{Ros1Event, Ros1Left, Ros1Node, Ros1Options, Ros1Output, Ros1Played};
@@ -24,13 +22,13 @@ use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::support::patience::PATIENCE;
+use crate::support::ports::free_port;
 
 const STRING: &str = "992ce8a1687cec8c8bd883ec73ca41d1";
 
 /// The address of a master at a port that nobody uses.
 fn free_master() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}/", listener.local_addr().unwrap())
+    format!("http://127.0.0.1:{}/", free_port())
 }
 
 /// A node and its events.
@@ -48,8 +46,10 @@ impl Joined {
 
     fn with(master: &str, change: impl FnOnce(&mut Ros1Options)) -> Self {
         let mut options = Ros1Options::new(master.parse().unwrap(), "player");
-        // A slow machine is no reason to leave anything behind.
+        // A slow machine is no reason to leave anything behind, nor to take anything for stuck.
         options.leaving = PATIENCE;
+        options.patience = PATIENCE;
+        options.stall_timeout = PATIENCE;
         change(&mut options);
         let (send, events) = bounded(1000);
         let forward = move |event| {
