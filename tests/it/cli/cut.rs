@@ -383,6 +383,16 @@ fn a_full_disk_ends_with_1_and_leaves_what_was_there() {
     assert_eq!(fs::read(dir.path().join("x.mcap")).unwrap(), b"mine");
 }
 
+/// Removes a recording: a file or a folder.
+fn remove(recording: &Path) {
+    let removed = if recording.is_dir() {
+        fs::remove_dir_all(recording)
+    } else {
+        fs::remove_file(recording)
+    };
+    removed.unwrap();
+}
+
 #[test]
 fn a_signal_ends_a_cut_and_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
@@ -396,16 +406,28 @@ fn a_signal_ends_a_cut_and_leaves_nothing_behind() {
     let begun = || names(dir.path()).len() > 1;
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         for out in ["x.mcap", "x/"] {
-            let mut cut = play_process();
-            cut.current_dir(dir.path());
-            cut.args(["cut", "bag.mcap", "--topics", "/t0", "-o", out]);
-            let child: Child = cut.spawn().unwrap();
-            until("the cut has begun", begun);
-            signal("-STOP", &child);
-            assert!(!names(dir.path()).iter().any(|name| name.starts_with('x')));
-            signal(name, &child);
-            signal("-CONT", &child);
-            let done = child.wait_with_output().unwrap();
+            let mut ended = None;
+            until("a cut that a signal met under way", || {
+                let mut cut = play_process();
+                cut.current_dir(dir.path());
+                cut.args(["cut", "bag.mcap", "--topics", "/t0", "-o", out]);
+                let child: Child = cut.spawn().unwrap();
+                until("the cut has begun", begun);
+                signal("-STOP", &child);
+                let has_name = names(dir.path()).iter().any(|name| name.starts_with('x'));
+                signal(name, &child);
+                signal("-CONT", &child);
+                let done = child.wait_with_output().unwrap();
+                if done.status.code() == Some(0) {
+                    // It was finished before it saw the signal.
+                    remove(&dir.path().join(out));
+                    return false;
+                }
+                assert!(!has_name);
+                ended = Some(done);
+                true
+            });
+            let done = ended.unwrap();
             let said = String::from_utf8_lossy(&done.stderr);
             assert_eq!(done.status.code(), Some(code), "{said}");
             assert!(

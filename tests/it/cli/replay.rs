@@ -426,12 +426,16 @@ fn a_signal_ends_a_run_whose_report_nobody_takes() {
 
 #[test]
 fn the_time_limit_ends_a_run_whose_report_nobody_takes() {
-    let dir = tempfile::tempdir().unwrap();
-    let (child, _reader) = run_into_pipe(dir.path(), &["--timeout", "5"]);
-    let ended = child.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(1));
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("its reader does not read"), "{said}");
+    let ended_after = |limit: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let (child, _reader) = run_into_pipe(dir.path(), &["--timeout", limit]);
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(1));
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    // A limit that is over before the report is written ends the run, too.
+    let mut all = ["3", "10", "60"].into_iter().map(ended_after);
+    assert!(all.any(|said| said.contains("its reader does not read")));
 }
 
 #[test]
@@ -546,6 +550,7 @@ fn a_second_signal_leaves_no_reports_of_an_earlier_run() {
     run(dir.path(), &demo(), &[&reports[..], &no_program].concat()).code(2);
     let kept = fs::read_to_string(dir.path().join("junit.xml")).unwrap();
     assert_eq!(kept, "earlier", "nothing was begun");
+    let ready = dir.path().join("ready");
     let mut run = play_process();
     run.current_dir(dir.path())
         .env_remove("GITHUB_STEP_SUMMARY")
@@ -553,13 +558,19 @@ fn a_second_signal_leaves_no_reports_of_an_earlier_run() {
         .args(["--isolated", "--rate", "0.01", "--run-dir", "second"])
         .args(["--record", "out.mcap", "--grace", "60"])
         .args(reports)
-        .args(["--", "sh", "-c", "trap '' TERM; while :; do sleep 1; done"]);
+        .args([
+            "--",
+            "sh",
+            "-c",
+            "trap '' TERM; >\"$0\"; while :; do sleep 1; done",
+        ])
+        .arg(&ready);
     let child = run.spawn().unwrap();
     // They are removed when the run begins.
     let results = ["report.json", "junit.xml", "out.mcap"];
     let has_results = || results.iter().any(|file| dir.path().join(file).exists());
     until("the run", || {
-        dir.path().join("second/outputs.mcap").exists() && !has_results()
+        dir.path().join("second/outputs.mcap").exists() && ready.exists() && !has_results()
     });
     signal("-INT", &child);
     until("the end that the program ignores", || {
