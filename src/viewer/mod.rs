@@ -13,8 +13,8 @@ mod playback;
 mod refill;
 mod requests;
 mod server;
-mod state_thread;
 mod times;
+mod worker;
 
 pub use address::{InvalidAddress, ViewerAddress};
 pub use output::ViewerOutput;

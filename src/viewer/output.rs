@@ -25,8 +25,8 @@ impl Output for ViewerOutput {
             return;
         }
         let now = self.broadcast.transport().now();
-        let is_told = self.broadcast.segment(segment);
-        self.refills.jump(segment.position(now), is_told, now);
+        let tell = || self.broadcast.segment(segment);
+        self.refills.jump(segment.position(now), tell);
     }
 
     /// Viewers are sent the times of the recording, not those of `/clock`, which may be shifted.

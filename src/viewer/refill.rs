@@ -8,14 +8,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use foxglove::SinkId;
 
 use super::channels::Channels;
+use super::worker::Worker;
 use crate::bag::{Bag, Direction, Key, Message, Selection, StartAt, TopicId, step_back};
 use crate::player::Transport;
-use crate::time::{Duration, Ros, Steady, Time};
+use crate::time::{Ros, Time};
 
 /// How many bytes a search may hold open, besides the chunk that it opens.
 const MAX_OPEN_BYTES: u64 = 16 << 20;
-/// States and messages are in different queues of the library. So long after a jump was told, its state has been sent.
-const AFTER_JUMP: Duration = Duration::from_millis(5);
 /// How many requests of viewers may wait. The oldest are dropped first.
 const MAX_WAITING: usize = 10_000;
 
@@ -23,28 +22,19 @@ const MAX_WAITING: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Refills {
     channels: Arc<Channels>,
+    worker: Worker,
     waiting: Mutex<Waiting>,
     woken: Condvar,
     /// Counts the jumps: a search before the last one is not wanted any more.
     jumps: AtomicU64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Waiting {
     requests: VecDeque<Request>,
-    /// When the first request may be carried out.
-    not_before: Time<Steady>,
+    /// The state of a jump is in the queues of viewers. Messages are in other queues, and would come before it.
+    is_held: bool,
     is_over: bool,
-}
-
-impl Default for Waiting {
-    fn default() -> Self {
-        Self {
-            requests: VecDeque::new(),
-            not_before: Time::MIN,
-            is_over: false,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,34 +48,36 @@ struct Request {
 }
 
 impl Refills {
-    pub(super) fn new(channels: Arc<Channels>) -> Self {
+    pub(super) fn new(channels: Arc<Channels>, worker: Worker) -> Self {
         Self {
             channels,
+            worker,
             waiting: Mutex::default(),
             woken: Condvar::new(),
             jumps: AtomicU64::new(0),
         }
     }
 
-    /// Playback has jumped to `from`. If viewers have been told, they need the last message of each topic that they
+    /// Playback has jumped to `from`. If `tell` tells viewers, they need the last message of each topic that they
     /// subscribe to; otherwise they need it later, because they will clear what they show.
-    pub(super) fn jump(&self, from: Time<Ros>, is_told: bool, now: Time<Steady>) {
-        // Locked meanwhile, so that no request finds its message at the new position and comes before the jump.
+    pub(super) fn jump(self: &Arc<Self>, from: Time<Ros>, tell: impl FnOnce() -> bool) {
+        // Locked meanwhile, so that no request finds its message at the new position and comes before the jump, and so
+        // that a jump which another thread tells from here on is this one.
         let mut waiting = self.lock();
+        let is_told = tell();
         self.channels.jump(from);
-        self.restart(&mut waiting, is_told, now);
+        self.restart(&mut waiting, is_told);
     }
 
     /// Viewers have been told of a jump now.
-    pub(super) fn told_jump(&self, now: Time<Steady>) {
-        self.restart(&mut self.lock(), true, now);
+    pub(super) fn told_jump(self: &Arc<Self>) {
+        self.restart(&mut self.lock(), true);
     }
 
-    fn restart(&self, waiting: &mut Waiting, are_needed: bool, now: Time<Steady>) {
-        waiting.not_before = now.saturating_add(AFTER_JUMP);
+    fn restart(self: &Arc<Self>, waiting: &mut Waiting, is_told: bool) {
         let jumps = self.jumps.fetch_add(1, Ordering::Relaxed) + 1;
         waiting.requests.clear();
-        let topics = self.channels.with_subscribers().filter(|_| are_needed);
+        let topics = self.channels.with_subscribers().filter(|_| is_told);
         let requests = topics.map(|topic| Request {
             topic,
             viewer: None,
@@ -93,7 +85,18 @@ impl Refills {
             jumps,
         });
         waiting.requests.extend(requests);
-        if !waiting.requests.is_empty() {
+        waiting.is_held = is_told;
+        if is_told {
+            let refills = Arc::clone(self);
+            self.worker.after_queued(move || refills.release(jumps));
+        }
+    }
+
+    /// The state of a jump has been sent, unless there was another jump meanwhile.
+    fn release(&self, jumps: u64) {
+        let mut waiting = self.lock();
+        if self.jumps.load(Ordering::Relaxed) == jumps {
+            waiting.is_held = false;
             self.woken.notify_one();
         }
     }
@@ -129,7 +132,7 @@ impl Refills {
     /// Carries out requests until [`Refills::end`].
     pub(super) fn run(&self, bag: &Bag, transport: &Transport) {
         step_back();
-        while let Some(request) = self.next(transport) {
+        while let Some(request) = self.next() {
             let topic = request.topic;
             let is_wanted = || self.jumps.load(Ordering::Relaxed) == request.jumps;
             if !self.channels.is_subscribed(topic) {
@@ -163,22 +166,18 @@ impl Refills {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next(&self, transport: &Transport) -> Option<Request> {
+    fn next(&self) -> Option<Request> {
         let mut waiting = self.lock();
         loop {
             if waiting.is_over {
                 return None;
             }
-            let left = waiting.not_before.saturating_since(transport.now());
-            if waiting.requests.is_empty() {
-                let woken = self.woken.wait(waiting);
-                waiting = woken.unwrap_or_else(PoisonError::into_inner);
-            } else if left > Duration::ZERO {
-                let woken = self.woken.wait_timeout(waiting, left.to_std());
-                (waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
-            } else {
-                return waiting.requests.pop_front();
+            let next = (!waiting.is_held).then(|| waiting.requests.pop_front());
+            if let Some(request) = next.flatten() {
+                return Some(request);
             }
+            let woken = self.woken.wait(waiting);
+            waiting = woken.unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -1,76 +1,86 @@
 //! [`Requests`]: requests of viewers on their way to the player.
 //!
 //! The library sends the answer to a request when the function that takes the request has returned. So the commands are
-//! given to the player by another thread, a moment later: what they cause is sent after the answer.
+//! given to the player by another thread when the answer has been sent: what they cause is sent after it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::broadcast::Broadcast;
+use super::worker::Worker;
 use crate::player::{Answer, Command, Outcome, Refusal, Stopped};
-use crate::time::{Duration, Steady, Time};
 
-/// Longer than the library usually takes to send an answer.
-const A_MOMENT: Duration = Duration::from_millis(2);
 /// How many requests may wait.
 const MAX_WAITING: usize = 64;
 
 /// The requests that wait.
+#[derive(Debug)]
+pub(super) struct Requests {
+    worker: Worker,
+    waiting: Mutex<Waiting>,
+}
+
 #[derive(Debug, Default)]
-pub(super) struct Requests(Mutex<VecDeque<Request>>);
+struct Waiting {
+    requests: VecDeque<Request>,
+    /// To how many of them, from the first one on, the answer has been sent.
+    answered: usize,
+}
 
 #[derive(Debug)]
 struct Request {
-    due: Time<Steady>,
     commands: Vec<Command>,
     /// The id of a request for a seek.
     seek_id: Option<String>,
 }
 
 impl Requests {
+    pub(super) fn new(worker: Worker) -> Self {
+        Self {
+            worker,
+            waiting: Mutex::default(),
+        }
+    }
+
     /// Takes the commands of a request, after which the player has this speed; whether there was room for them.
-    /// `seek_id` is the id of a request for a seek.
+    /// `seek_id` is the id of a request for a seek. Only to be called by the library, which then sends the answer.
     pub(super) fn push(
-        &self,
+        self: &Arc<Self>,
         (commands, speed): (Vec<Command>, f32),
         seek_id: Option<String>,
-        broadcast: &Broadcast,
+        broadcast: &Arc<Broadcast>,
     ) -> bool {
         let mut waiting = self.lock();
-        if waiting.len() >= MAX_WAITING {
+        if waiting.requests.len() >= MAX_WAITING {
             return false;
         }
-        let due = broadcast.transport().now().saturating_add(A_MOMENT);
         // Before another thread can take the request, and end it.
         broadcast.begin_request(speed);
-        waiting.push_back(Request {
-            due,
-            commands,
-            seek_id,
-        });
+        waiting.requests.push_back(Request { commands, seek_id });
         drop(waiting);
-        broadcast.wake();
+        let (requests, broadcast) = (Arc::clone(self), Arc::clone(broadcast));
+        self.worker.after_queued(move || {
+            requests.lock().answered += 1;
+            broadcast.wake();
+        });
         true
     }
 
-    /// Gives the commands that are due to the player. Returns how long it takes until others are due; `None`: there are
-    /// none.
-    pub(super) fn carry_out(&self, broadcast: &Arc<Broadcast>) -> Option<Duration> {
-        loop {
-            let now = broadcast.transport().now();
-            let mut waiting = self.lock();
-            let due = waiting.front()?.due;
-            if due > now {
-                return Some(due.saturating_since(now));
-            }
-            let request = waiting.pop_front()?;
-            drop(waiting);
+    /// Gives the commands of the requests that have been answered to the player.
+    pub(super) fn carry_out(&self, broadcast: &Arc<Broadcast>) {
+        while let Some(request) = self.next() {
             send(broadcast, request);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Request>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn next(&self) -> Option<Request> {
+        let mut waiting = self.lock();
+        waiting.answered = waiting.answered.checked_sub(1)?;
+        waiting.requests.pop_front()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

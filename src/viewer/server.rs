@@ -1,5 +1,6 @@
 //! [`ViewerServer`]: begins and ends the server to which viewers connect.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::ops::RangeInclusive;
@@ -8,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context as Polling, Poll, Wake, Waker};
 use std::thread::{Builder, JoinHandle, Thread};
+use std::time::Duration as StdDuration;
 
-use crossbeam_channel::bounded;
+use crossbeam_channel::{Receiver, bounded};
 use foxglove::websocket::Capability;
 use foxglove::{AppUrl, Context, FoxgloveError};
 
@@ -21,7 +23,7 @@ use super::output::ViewerOutput;
 use super::playback::stamp;
 use super::refill::Refills;
 use super::requests::Requests;
-use super::state_thread;
+use super::worker::WorkerThread;
 use crate::bag::{Bag, TopicId};
 use crate::player::{Control, Transport};
 use crate::time::{Duration, Steady, Time, TimeRange};
@@ -31,9 +33,10 @@ use crate::time::{Duration, Steady, Time, TimeRange};
 const QUEUE: RangeInclusive<u64> = 128..=1024;
 /// How many bytes may wait for a viewer, as far as the least number of messages allows it.
 const QUEUED_BYTES: u64 = 256 << 20;
-/// How long the end waits for what is in the queues to be sent. The library tells neither how much that is nor when it
-/// is done.
-const LAST_MESSAGES: Duration = Duration::from_millis(200);
+/// How long the end waits for what is in the queues to be sent, on a machine that is busy.
+const QUEUES_ARE_SENT: StdDuration = StdDuration::from_secs(5);
+/// How long it waits then for viewers whose connections are slow: nobody tells what their queues still have.
+const SLOW_VIEWERS: Duration = Duration::from_millis(200);
 /// How long the end waits until viewers have been told of it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -88,6 +91,7 @@ pub struct ViewerServer {
     state_thread: Option<JoinHandle<()>>,
     /// The channels are in it.
     _context: Arc<Context>,
+    worker: WorkerThread,
 }
 
 impl ViewerServer {
@@ -98,6 +102,7 @@ impl ViewerServer {
         offer: &Offer<'_>,
         transport: &Transport,
     ) -> Result<(Self, ViewerOutput), ViewerError> {
+        let worker = WorkerThread::start()?;
         let context = Context::new();
         let all = offer.bag.topics();
         let named = offer.topics.iter();
@@ -105,8 +110,8 @@ impl ViewerServer {
         let channels = Arc::new(Channels::new(&context, all.len(), topics));
         let (wake, woken) = bounded(1);
         let broadcast = Arc::new(Broadcast::new(transport.clone(), wake));
-        let refills = Arc::new(Refills::new(Arc::clone(&channels)));
-        let requests = Arc::new(Requests::default());
+        let refills = Arc::new(Refills::new(Arc::clone(&channels), worker.worker().clone()));
+        let requests = Arc::new(Requests::new(worker.worker().clone()));
         let connected = Arc::new(AtomicU64::new(0));
         let is_over = Arc::new(AtomicBool::new(false));
 
@@ -121,6 +126,7 @@ impl ViewerServer {
             .capabilities([Capability::Time])
             .playback_time_range(range.0, range.1)
             .message_backlog_size(queue_of(offer))
+            .tokio_runtime(worker.worker().runtime())
             .listener(Arc::new(Listener {
                 broadcast: Arc::clone(&broadcast),
                 channels: Arc::clone(&channels),
@@ -146,6 +152,7 @@ impl ViewerServer {
             is_over: Arc::clone(&is_over),
             state_thread: None,
             _context: context,
+            worker,
         };
         // From here on, an error ends the server.
         broadcast.begin(handle);
@@ -159,7 +166,7 @@ impl ViewerServer {
         let telling = Arc::clone(&broadcast);
         let thread = Builder::new().name("viewer-state".into());
         let last = Arc::clone(&refills);
-        let run = move || state_thread::run(&telling, &requests, &last, &woken, &is_over);
+        let run = move || tell(&telling, &requests, &last, &woken, &is_over);
         started.state_thread = Some(thread.spawn(run)?);
         let reading = Arc::clone(&refills);
         let (bag, player) = (offer.bag.clone(), transport.clone());
@@ -196,8 +203,12 @@ impl Drop for ViewerServer {
     fn drop(&mut self) {
         self.refills.end();
         if self.broadcast.has_viewers() {
+            let (sent, are_sent) = bounded::<Infallible>(0);
+            self.worker.worker().after_queued(move || drop(sent));
+            // The sender is dropped, or the time is up.
+            let _: Result<Infallible, _> = are_sent.recv_timeout(QUEUES_ARE_SENT);
             let transport = self.broadcast.transport();
-            let until = transport.now().saturating_add(LAST_MESSAGES);
+            let until = transport.now().saturating_add(SLOW_VIEWERS);
             wait_until(std::future::pending(), until, || transport.now());
         }
         self.is_over.store(true, Ordering::Relaxed);
@@ -212,6 +223,28 @@ impl Drop for ViewerServer {
             // Its panic has been logged.
             let _ = thread.join();
         }
+    }
+}
+
+/// Carries out requests and tells changes whenever it is woken, and the time while playing, until `is_over`.
+fn tell(
+    broadcast: &Arc<Broadcast>,
+    requests: &Requests,
+    refills: &Arc<Refills>,
+    woken: &Receiver<()>,
+    is_over: &AtomicBool,
+) {
+    while !is_over.load(Ordering::Relaxed) {
+        requests.carry_out(broadcast);
+        let change = broadcast.catch_up();
+        if broadcast.take_late_jump() {
+            refills.told_jump();
+        }
+        // The time limit and the wake-up have the same effect; the sender is in `broadcast`.
+        let _ = match change {
+            Some(wait) => woken.recv_timeout(wait.to_std()).ok(),
+            None => woken.recv().ok(),
+        };
     }
 }
 

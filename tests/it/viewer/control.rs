@@ -114,12 +114,14 @@ fn what_others_do_is_told_without_an_id() {
     let jump = client.state("the jump", |state| state.did_seek);
     assert_eq!((jump.time, jump.id.as_str()), (2_500_000_000, ""));
     client.state("the landing", |state| state.status == PAUSED);
+    // So slowly that the end is not reached.
+    let pace = |factor| Command::SetPace(Pace::At(Speed::from_f64(factor).unwrap()));
+    served.transport.ask(pace(0.001)).unwrap();
     served.transport.ask(Command::Play).unwrap();
     client.state("that it plays", |state| state.status == PLAYING);
-    let pace = Pace::At(Speed::from_f64(0.5).unwrap());
-    served.transport.ask(Command::SetPace(pace)).unwrap();
+    served.transport.ask(pace(0.002)).unwrap();
     client.state("the rate", |state| {
-        state.speed.to_bits() == 0.5_f32.to_bits() && state.id.is_empty()
+        state.speed.to_bits() == 0.002_f32.to_bits() && state.id.is_empty()
     });
     served.transport.ask(Command::Pause).unwrap();
     let paused = client.state("the pause", |state| state.status == PAUSED);

@@ -186,11 +186,11 @@ fn a_second_viewer_sees_what_the_first_one_does() {
         "0",
         "--start-paused",
         "--rate",
-        "0.1",
+        "0.001",
     ];
     let run = Run::start(&files.paths[0], &args);
     let mut first = Client::connect(run.port);
-    first.ask(true, 0.1, None);
+    first.ask(true, 0.001, None);
     let mut second = Client::connect(run.port);
     second.state("that it plays", |state| state.status == PLAYING);
     let answer = second.ask(true, 1000.0, None);
