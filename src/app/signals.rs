@@ -2,8 +2,9 @@
 
 use std::io;
 #[cfg(feature = "tui")]
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use bagplay::cli::Exit;
 #[cfg(feature = "tui")]
@@ -37,6 +38,15 @@ pub(crate) fn asked() -> Option<Exit> {
     FIRST.get().copied()
 }
 
+/// A signal that asks for the end has arrived. Its handler sets this.
+static HAS_ARRIVED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Whether a signal that asks for the end has arrived, even if the channel of [`listen`] does not have it yet.
+#[cfg(feature = "tui")]
+pub(crate) fn has_arrived() -> bool {
+    HAS_ARRIVED.load(Ordering::SeqCst)
+}
+
 /// The exit code of a process that would end with `exit`. If there was a second signal, that decides, even if the
 /// program ends by itself while the terminal is being restored.
 pub(crate) fn decide(exit: Exit) -> Exit {
@@ -46,10 +56,16 @@ pub(crate) fn decide(exit: Exit) -> Exit {
 /// The exit codes that signals request. A second signal before the run has ended ends the process at once:
 /// pressing ctrl-C twice asks for that.
 pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    if !outlives_terminal() {
-        signals.add_signal(SIGHUP)?;
+    let ending = [SIGINT, SIGTERM, SIGHUP];
+    let ending = if outlives_terminal() {
+        &ending[..2]
+    } else {
+        &ending
+    };
+    for signal in ending {
+        signal_hook::flag::register(*signal, Arc::clone(&HAS_ARRIVED))?;
     }
+    let mut signals = Signals::new(ending)?;
     let (sender, receiver) = bounded(1);
     std::thread::Builder::new()
         .name("signals".into())

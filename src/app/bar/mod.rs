@@ -38,7 +38,7 @@ use bagplay::tui::{
     Appearance, Event, EventSink, LogLine, Lookup, Model, Screen, ScreenRequest, Severity, Terminal,
 };
 use bagplay::untrusted::Foreign;
-use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, after, bounded, never, select};
 use jiff::Timestamp;
 use tracing::Level;
 
@@ -283,7 +283,7 @@ fn draw(
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
                 ScreenRequest::Quit | ScreenRequest::QuitToResume | ScreenRequest::Interrupt
-                    if host.is_late() =>
+                    if host.is_late() && !is_done(host) =>
                 {
                     tui::restore_for_good();
                     watched_file::save(screen.model());
@@ -301,6 +301,11 @@ fn draw(
         }
     }
     Ok(screen.into_model())
+}
+
+/// Whether there is nothing more to show.
+fn is_done(host: &dyn Host) -> bool {
+    host.done().try_recv() == Err(TryRecvError::Disconnected)
 }
 
 fn copy_command(host: &dyn Host, screen: &mut Screen) {

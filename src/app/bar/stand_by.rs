@@ -6,7 +6,7 @@ use bagplay::tui;
 use bagplay::tui::Screen;
 
 use super::host::{Host, SOON};
-use crate::app::signals::{Job, Jobs, PendingStop};
+use crate::app::signals::{self, Job, Jobs, PendingStop};
 
 /// How long a stop waits for the shell's SIGCONT, which may already be on its way.
 const A_MOMENT: Duration = Duration::from_millis(100);
@@ -43,7 +43,9 @@ pub(super) fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs:
             break host.interrupt(exit);
         }
         let stop = PendingStop::request();
-        if tui::may_use_terminal() {
+        // A signal that ends this process comes with SIGCONT at last: nobody would continue it again. The thread that
+        // passes it on may be late.
+        if signals::has_arrived() || tui::may_use_terminal() {
             stop.cancel();
         } else {
             stop.carry_out();
