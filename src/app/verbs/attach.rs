@@ -25,7 +25,7 @@ use crate::app::log::LogTarget;
 use crate::app::network::mark_book::MarkChange;
 use crate::app::signals;
 
-/// How long the bar waits for one answer before it shows that there is none.
+/// How long the bar waits at most for one answer before it shows that there is none.
 const ANSWER_TIMEOUT: StdDuration = StdDuration::from_secs(2);
 /// How many requests of the screen may wait. It makes few a second.
 const WAITING: usize = 256;
@@ -64,8 +64,9 @@ fn show(
     let timeout = args.timeout.to_std();
     let player = find(session, changes, args.node.as_deref(), timeout)?;
     let node = Foreign::text(&player.node).to_string();
-    let client = PlayerClient::new(session, player, timeout.min(ANSWER_TIMEOUT));
+    let client = PlayerClient::new(session, player, timeout);
     let attached = Attached::new(client).map_err(|error| unattached(&node, &error))?;
+    let attached = attached.answering_within(timeout.min(ANSWER_TIMEOUT));
     let signals = signals::listen()
         .context("signals cannot be received")
         .or_exit(Exit::Failed)?;

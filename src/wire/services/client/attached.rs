@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration as StdDuration;
 
 use super::player::PlayerClient;
 use super::remote_recording::RemoteRecording;
@@ -61,6 +62,13 @@ impl<'a> Attached<'a> {
         };
         attached.show_progress(&attached.client.progress()?);
         Ok(attached)
+    }
+
+    /// The same, which waits from now on for each response for at most `timeout`.
+    #[must_use]
+    pub fn answering_within(mut self, timeout: StdDuration) -> Self {
+        self.client = self.client.answering_within(timeout);
+        self
     }
 
     /// What it plays.

@@ -55,6 +55,12 @@ impl<'a> PlayerClient<'a> {
         }
     }
 
+    /// The same, which waits from now on for each response for at most `timeout`.
+    #[must_use]
+    pub fn answering_within(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
     /// The player's node.
     pub fn node(&self) -> &str {
         &self.player.node

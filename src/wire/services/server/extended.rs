@@ -42,7 +42,7 @@ impl Playback {
             return PlayerStatus::failed("");
         };
         let (segment, now) = (status.segment, self.transport.now());
-        self.asked.at(now);
+        self.asked.at(now, status.state == State::Stopped);
         let (range, ab_loop) = (status.played.range, status.played.ab_loop);
         let loop_edge = |edge: fn(TimeRange) -> Time<Ros>| {
             ab_loop.map_or_else(Stamp::default, |ab| self.stamp(edge(ab)))

@@ -1,10 +1,10 @@
 //! The services of `rosbag2_player`: what each does with the player. Their responses tell what has really happened.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::bag::TopicId;
 use crate::player::{Answer, Command, Outcome, Pace, State, Status, Stopped, Transport};
-use crate::time::{Duration, Ros, Speed, Steady, Time, TimeRange};
+use crate::time::{Duration, Ros, Speed, Time, TimeRange};
 use crate::wire::net::now::unix_nanos;
 use crate::wire::services::messages::rosbag2::{
     Burst, BurstRequest, BurstResponse, GetRate, IsPaused, Pause, Paused, Play, PlayNext,
@@ -13,6 +13,7 @@ use crate::wire::services::messages::rosbag2::{
 };
 use crate::wire::services::messages::service::{Empty, Failed, Service, Stamp};
 
+use super::asked::Asked;
 use super::handler::{Handler, Reaction};
 
 /// The player behind the services.
@@ -25,24 +26,8 @@ pub(crate) struct Playback {
     pub(crate) shift: Duration,
     /// The names under which topics are played.
     pub(crate) topics: Arc<[(String, TopicId)]>,
-    /// When the status was asked for last.
-    pub(crate) asked: LastAsked,
-}
-
-/// When a client asked last, shared between threads.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LastAsked(Arc<Mutex<Option<Time<Steady>>>>);
-
-impl LastAsked {
-    /// A client has asked at `now`.
-    pub(crate) fn at(&self, now: Time<Steady>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-    }
-
-    /// The instant; `None` if nobody has asked.
-    pub(crate) fn get(&self) -> Option<Time<Steady>> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// When the status was asked for.
+    pub(crate) asked: Asked,
 }
 
 impl Playback {

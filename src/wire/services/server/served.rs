@@ -9,10 +9,11 @@ use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::query::Queryable;
 
+use super::asked::{Asked, Askers};
 use super::call::Call;
 use super::engine::{Engine, Forms, TOO_MANY};
 use super::extended;
-use super::playback::{LastAsked, Playback, handlers};
+use super::playback::{Playback, handlers};
 use crate::bag::TopicId;
 use crate::player::Transport;
 use crate::ros::dds_type;
@@ -28,10 +29,10 @@ const CALLS: usize = 1024;
 /// The length of a request, in bytes, up to which it is read.
 const MOST_BYTES: usize = 1 << 16;
 
-/// If a client has asked for the status within this time before the end, the services stay to tell it the end.
-const OF_LATE: Duration = Duration::from_millis(500);
-/// How long they stay: a client that asks repeatedly asks again within this time.
+/// How long the services stay to tell clients the end: one that asks repeatedly asks again within this time.
 const TOLD_WITHIN: StdDuration = StdDuration::from_millis(300);
+/// How long they stay for one that is late, on a machine that is busy.
+const LATE_CLIENT: StdDuration = StdDuration::from_secs(1);
 
 /// What a player plays, for its services.
 #[derive(Clone, Debug)]
@@ -61,14 +62,16 @@ pub struct PlayerServices {
 
 impl PlayerServices {
     /// Call this when the run is over. If a client has asked for the status in the last half second, this waits for 300
-    /// ms, so that clients that ask at least every 200 ms learn the end.
+    /// ms, so that clients that ask at least every 200 ms learn the end. If clients have asked three times or more in
+    /// that time, this waits until one has been told the end, for up to a second.
     pub fn tell_end(&self) {
-        let now = self.playback.transport.now();
-        let asked = self.playback.asked.get();
-        if asked.is_none_or(|at| now.saturating_since(at) > OF_LATE) {
-            return;
-        }
         let since = steady();
+        let asked = &self.playback.asked;
+        match asked.of_late(self.playback.transport.now()) {
+            Askers::Nobody => return,
+            Askers::Somebody => {}
+            Askers::Repeatedly => asked.wait_until_end_is_told(LATE_CLIENT),
+        }
         // A thread may be woken for no reason.
         while let Some(left) = TOLD_WITHIN.checked_sub(since.elapsed()) {
             thread::park_timeout(left);
@@ -90,7 +93,7 @@ impl Session {
             recording: served.recording,
             shift: served.shift,
             topics: served.topics.into(),
-            asked: LastAsked::default(),
+            asked: Asked::default(),
         };
         let mut services: Vec<Forms> = Vec::new();
         for handler in handlers(&playback)
