@@ -69,10 +69,7 @@ fn on_a_slow_line_pictures_are_left_out() {
     session.keys(" ");
     session.wait_text("PLAYING");
     for answer in ["PAUSED", "PLAYING"].repeat(4) {
-        let bytes = session.bytes().len();
-        session.keys(" ");
-        session.wait_text(answer);
-        let bytes = session.bytes().len() - bytes;
+        let bytes = session.bytes_in_front_of_answer(" ", answer);
         assert!(
             bytes * 10 < SERIAL_LINE as usize * 3,
             "{answer}: {bytes} bytes"

