@@ -1,9 +1,9 @@
 //! Signals as channels: those that end the program, and a shell's SIGTSTP and SIGCONT.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
 #[cfg(feature = "tui")]
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use bagplay::cli::Exit;

@@ -81,14 +81,14 @@ impl Drop for WorkerThread {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use crossbeam_channel::{RecvError, bounded};
 
     use super::*;
 
     #[test]
     fn what_was_begun_before_has_had_its_turns() {
         let thread = WorkerThread::start().unwrap();
-        let (said, heard) = mpsc::channel();
+        let (said, heard) = bounded(100);
         for task in 0..20 {
             let said = said.clone();
             thread.worker().runtime().spawn(async move {
@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn its_end_drops_what_runs_on_it() {
         let thread = WorkerThread::start().unwrap();
-        let (said, heard) = mpsc::channel::<()>();
+        let (said, heard) = bounded::<()>(0);
         thread.worker().runtime().spawn(async move {
             std::future::pending::<()>().await;
             drop(said);
         });
         let worker = thread.worker().clone();
         drop(thread);
-        assert_eq!(heard.recv(), Err(mpsc::RecvError));
+        assert_eq!(heard.recv(), Err(RecvError));
         worker.after_queued(|| panic!("there is no thread for it"));
     }
 }

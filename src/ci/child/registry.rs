@@ -52,10 +52,11 @@ pub fn kill_all() {
 
 /// Kills programs with their daemons. One that is about to execute another program may not be known as a daemon for a
 /// moment, so this looks again while that is not clear.
-fn kill<'a>(programs: impl IntoIterator<Item = &'a Arc<Watched>> + Clone) {
+fn kill<'a>(programs: impl Iterator<Item = &'a Arc<Watched>>) {
+    let programs: Vec<_> = programs.collect();
     for _ in 0..UNCLEAR_LOOKS {
         let mut is_clear = true;
-        for watched in programs.clone() {
+        for watched in &programs {
             let look = watched.look();
             watched.kill(&look.members);
             is_clear &= look.is_clear;
@@ -95,7 +96,7 @@ impl Start {
             .running
             .insert(watched.leader(), Arc::clone(watched));
         if registry.kills != self.kills {
-            kill([watched]);
+            kill(std::iter::once(watched));
         }
         drop(registry);
     }
