@@ -62,10 +62,11 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
     } else {
         &ending
     };
+    // First: a signal has no effect if it only sets the flag.
+    let mut signals = Signals::new(ending)?;
     for signal in ending {
         signal_hook::flag::register(*signal, Arc::clone(&HAS_ARRIVED))?;
     }
-    let mut signals = Signals::new(ending)?;
     let (sender, receiver) = bounded(1);
     std::thread::Builder::new()
         .name("signals".into())

@@ -2,7 +2,7 @@
 //!
 //! A channel has the name under which the topic is played, and everything else as recorded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foxglove::{ChannelBuilder, ChannelId, Context, PartialMetadata, RawChannel, Schema, SinkId};
@@ -27,15 +27,41 @@ struct Channel {
     sent: Mutex<Sent>,
 }
 
+/// How many messages that were sent are remembered. Latched topics have few.
+const MOST_RECENT: usize = 64;
+
 /// What viewers have received on a channel.
 #[derive(Debug, Default)]
 struct Sent {
     /// How many messages were sent to all viewers.
     count: u64,
+    /// The last ones of them, of a latched topic.
+    recent: VecDeque<Key>,
     /// This message is played next, and all viewers have it already.
     refilled: Option<Key>,
     /// The topic was muted when its last messages were to be sent.
     was_muted: bool,
+}
+
+/// To whom the last messages of a topic are sent again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refill {
+    /// `None`: all that subscribe to the topic.
+    pub(super) viewer: Option<SinkId>,
+    /// How many messages of the topic had been sent to all viewers when the messages were searched for.
+    pub(super) count: u64,
+    /// How many when they were requested.
+    pub(super) requested_at: u64,
+}
+
+impl Refill {
+    pub(super) const fn new(viewer: Option<SinkId>, count: u64) -> Self {
+        Self {
+            viewer,
+            count,
+            requested_at: count,
+        }
+    }
 }
 
 /// How far messages were played since the last jump.
@@ -156,6 +182,10 @@ impl Channels {
         // Others of the same time may come before it.
         sent.refilled = sent.refilled.filter(|key| key.time == message.key.time);
         sent.count += 1;
+        if channel.is_latched {
+            sent.recent.truncate(MOST_RECENT - 1);
+            sent.recent.push_front(message.key);
+        }
         channel.log(message, None);
     }
 
@@ -172,24 +202,25 @@ impl Channels {
         sent.count
     }
 
-    /// Sends the last messages of a topic again, to one viewer or to all. `false`: not if more than `count` were sent
-    /// meanwhile.
-    pub(super) fn refill(
-        &self,
-        topic: TopicId,
-        (count, viewer): (u64, Option<SinkId>),
-        messages: &[Message],
-    ) -> bool {
+    /// Sends the last messages of a topic again, to one viewer or to all. `false`: not if others were sent while they
+    /// were searched for.
+    pub(super) fn refill(&self, topic: TopicId, refill: &Refill, messages: &[Message]) -> bool {
         let Some(channel) = self.get(topic) else {
             return true;
         };
         let is_begun = self.lock_played().last.is_some();
         let mut sent = channel.lock();
-        if sent.count != count {
+        if sent.count != refill.count {
             return false;
         }
+        // Those were sent to the viewer, too.
+        let since = sent.count.saturating_sub(refill.requested_at);
+        let since = usize::try_from(since).unwrap_or(usize::MAX);
         for message in messages {
-            channel.log(message, viewer);
+            let has_come = sent.recent.iter().take(since).any(|it| *it == message.key);
+            if !has_come {
+                channel.log(message, refill.viewer);
+            }
         }
         if !is_begun && let Some(last) = messages.last() {
             sent.refilled = Some(last.key);
@@ -240,4 +271,76 @@ fn schema(topic: &Topic) -> Option<Schema> {
         schema.encoding.as_str(),
         data,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use foxglove::{FoxgloveError, Metadata, Sink};
+
+    use super::*;
+    use crate::bag::PublisherId;
+
+    /// A viewer that subscribes to everything, and the payloads that it has received.
+    struct Viewer(SinkId, Mutex<Vec<u8>>);
+
+    impl Sink for Viewer {
+        fn id(&self) -> SinkId {
+            self.0
+        }
+
+        fn log(&self, _: &RawChannel, payload: &[u8], _: &Metadata) -> Result<(), FoxgloveError> {
+            self.1.lock().unwrap().extend(payload);
+            Ok(())
+        }
+    }
+
+    fn message(number: u8) -> Message {
+        let time = Time::from_nanos(number.into());
+        Message {
+            key: Key {
+                time,
+                input: 0,
+                chunk: 0,
+                record: 0,
+            },
+            topic: TopicId(0),
+            publisher: PublisherId(number.into()),
+            log_time: time,
+            publish_time: time,
+            sequence: 0,
+            payload: vec![number].into(),
+        }
+    }
+
+    #[test]
+    fn what_is_played_while_last_messages_are_searched_for_comes_once() {
+        let context = Context::new();
+        let topic = Topic {
+            name: "/map".to_owned(),
+            schema: None,
+            encoding: "json".to_owned(),
+            offered_qos: Vec::new(),
+            type_hash: None,
+            ros1_md5: None,
+            is_latched: true,
+            message_count: None,
+        };
+        let topics = [(TopicId(0), "/map", &topic)].into_iter();
+        let channels = Channels::new(&context, 1, topics);
+        let viewer = Arc::new(Viewer(SinkId::next(), Mutex::default()));
+        assert!(context.add_sink(Arc::clone(&viewer) as Arc<dyn Sink>));
+        let play = |number| {
+            channels.send(&message(number));
+            channels.play(message(number).key);
+        };
+        play(1);
+        // It subscribes now, as far as its request knows, and two more are played before the last ones are found.
+        let mut refill = Refill::new(Some(viewer.0), channels.subscribed(TopicId(0)));
+        (2..=3).for_each(play);
+        let last = [1, 2, 3].map(message);
+        assert!(!channels.refill(TopicId(0), &refill, &last));
+        refill.count = channels.count(TopicId(0));
+        assert!(channels.refill(TopicId(0), &refill, &last));
+        assert_eq!(*viewer.1.lock().unwrap(), [1, 2, 3, 1]);
+    }
 }

@@ -1,4 +1,4 @@
-//! [`Listener`]: what viewers ask for. The library calls it on threads on which it must not block.
+//! [`Listener`]: what viewers ask for. The library calls it on its only thread: it must not block there.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use foxglove::SinkId;
 
-use super::channels::Channels;
+use super::channels::{Channels, Refill};
 use super::worker::Worker;
 use crate::bag::{Bag, Direction, Key, Message, Selection, StartAt, TopicId, step_back};
 use crate::player::Transport;
@@ -40,10 +40,7 @@ struct Waiting {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     topic: TopicId,
-    /// `None`: all that subscribe to the topic.
-    viewer: Option<SinkId>,
-    /// How many messages of the topic had been sent.
-    count: u64,
+    refill: Refill,
     jumps: u64,
 }
 
@@ -80,8 +77,7 @@ impl Refills {
         let topics = self.channels.with_subscribers().filter(|_| is_told);
         let requests = topics.map(|topic| Request {
             topic,
-            viewer: None,
-            count: self.channels.count(topic),
+            refill: Refill::new(None, self.channels.count(topic)),
             jumps,
         });
         waiting.requests.extend(requests);
@@ -104,7 +100,7 @@ impl Refills {
     /// A viewer has subscribed to a topic.
     pub(super) fn subscribed(&self, topic: TopicId, viewer: Option<SinkId>) {
         let mut waiting = self.lock();
-        let is_for_all = |it: &Request| it.topic == topic && it.viewer.is_none();
+        let is_for_all = |it: &Request| it.topic == topic && it.refill.viewer.is_none();
         if waiting.requests.iter().any(is_for_all) {
             return;
         }
@@ -113,8 +109,7 @@ impl Refills {
         }
         waiting.requests.push_back(Request {
             topic,
-            viewer,
-            count: self.channels.subscribed(topic),
+            refill: Refill::new(viewer, self.channels.subscribed(topic)),
             jumps: self.jumps.load(Ordering::Relaxed),
         });
         self.woken.notify_one();
@@ -148,16 +143,19 @@ impl Refills {
             if !is_wanted() {
                 continue;
             }
-            if request.viewer.is_none() {
+            if request.refill.viewer.is_none() {
                 // It is also for those that have subscribed meanwhile.
                 waiting.requests.retain(|it| it.topic != topic);
             }
-            let to = (request.count, request.viewer);
-            let is_done = self.channels.refill(topic, to, &messages);
+            let is_done = self.channels.refill(topic, &request.refill, &messages);
             // A newer message takes the place of the last one; of latched topics, that of one of several.
             if !is_done && self.channels.is_latched(topic) {
                 let count = self.channels.count(topic);
-                waiting.requests.push_back(Request { count, ..request });
+                let refill = Refill {
+                    count,
+                    ..request.refill
+                };
+                waiting.requests.push_back(Request { refill, ..request });
             }
         }
     }

@@ -115,7 +115,8 @@ impl Machine {
         }
     }
 
-    /// The same as [`Machine::advance`] begins with, before anything is sent. Returns whether the segment was shifted.
+    /// Makes up for a stop of this process, as [`Machine::advance`] does before anything is sent. Returns whether the
+    /// segment was shifted.
     pub(in crate::player) fn make_up(&mut self, now: Time<Steady>) -> bool {
         // A lead says where its follower is.
         !self.is_following() && self.make_up_for_stall(now)

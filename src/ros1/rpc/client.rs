@@ -119,7 +119,7 @@ pub(crate) fn call_several(
     }
 }
 
-/// The answer, which has to come at `until`, or this long after there is a connection.
+/// The answer, which has to come by `until`, or within this time from when there is a connection.
 fn answer_of(
     peer: &Peer<'_>,
     (waits, until, answering): (&Waits, Instant, Option<Duration>),
