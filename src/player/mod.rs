@@ -146,7 +146,7 @@ impl Player {
             requests.pass_on(&mut machine, wall);
             let now = wall.now();
             if machine.make_up(now) {
-                // A send may block: meanwhile nobody takes the time that was lost for played.
+                // A send may block. Without this, the status would show the lost time as played until it ends.
                 let status = machine.status();
                 transport.publish(status);
                 told = Some(status);

@@ -15,8 +15,8 @@ use super::times::Times;
 use crate::player::{Pace, State, Status, Transport};
 use crate::time::{Duration, Ros, Segment, Steady, Time};
 
-/// How long after a request the state is told once more: the answer tells what is expected, and if the player does
-/// something else, that may be what viewers were told before the answer.
+/// How long after a request the state is told once more. The answer has the expected state. If the player does
+/// something else, its state may have been told before the answer.
 const CONFIRM_AFTER: Duration = Duration::from_millis(100);
 /// The shortest wall time between two jumps that are told. Laps of a short loop follow each other faster.
 const SHORTEST_BETWEEN_JUMPS: Duration = Duration::from_millis(10);

@@ -35,7 +35,7 @@ const QUEUE: RangeInclusive<u64> = 128..=1024;
 const QUEUED_BYTES: u64 = 256 << 20;
 /// How long the end waits for what is in the queues to be sent, on a machine that is busy.
 const QUEUES_ARE_SENT: StdDuration = StdDuration::from_secs(5);
-/// How long it waits then for viewers whose connections are slow: nobody tells what their queues still have.
+/// How long it then waits for viewers with slow connections. The library does not tell what is left in their queues.
 const SLOW_VIEWERS: Duration = Duration::from_millis(200);
 /// How long the end waits until viewers have been told of it.
 const PATIENCE: Duration = Duration::from_millis(500);

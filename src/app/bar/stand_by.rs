@@ -43,8 +43,8 @@ pub(super) fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs:
             break host.interrupt(exit);
         }
         let stop = PendingStop::request();
-        // A signal that ends this process comes with SIGCONT at last: nobody would continue it again. The thread that
-        // passes it on may be late.
+        // A shell sends SIGCONT with a signal that ends a stopped job. If the process stopped again, it would stay so.
+        // The thread that passes the signal on may be late.
         if signals::has_arrived() || tui::may_use_terminal() {
             stop.cancel();
         } else {

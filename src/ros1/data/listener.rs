@@ -103,7 +103,7 @@ impl Listener {
         let shared = (self.events.clone(), Arc::clone(&self.together));
         let connection = Connection::new(joined, Arc::clone(accepted), rules, shared)?;
         let connection = Arc::new(connection);
-        // Before the header is written: who has the header gets all that is sent from then on.
+        // Before the header is written: a subscriber that has the header gets all later messages.
         publication.connect(&connection);
         let served = self.serve(&publication, &connection, stream);
         publication.disconnect(&connection);

@@ -24,8 +24,8 @@ const ASK_EVERY: Duration = Duration::from_millis(1);
 /// Links to listed peers are awaited until none of them has come for this long: a peer in another network cannot be
 /// reached.
 const NO_LINK_FOR: Duration = Duration::from_millis(300);
-/// A peer that has just been linked is not among those that a query goes to at first. If nobody has tokens, they are
-/// asked for again for this long: most peers of a router are ROS nodes.
+/// A query does not reach a peer that was linked a moment before. If no session has answered with tokens, linked peers
+/// are asked again for this long, because most peers of a router are ROS nodes.
 const NO_TOKENS_FOR: Duration = Duration::from_millis(300);
 /// The longest answer of a router that is read: 1 MiB, of which a link takes some hundred bytes.
 const LONGEST_ANSWER: usize = 1 << 20;

@@ -22,14 +22,14 @@ struct Known {
     is_end_told: bool,
 }
 
-/// Who has asked of late.
+/// Which clients have asked recently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Askers {
     /// Nobody.
     Nobody,
-    /// Somebody, who may be gone.
+    /// At least one, which may have left.
     Somebody,
-    /// Somebody who is probably going to ask again.
+    /// At least one that asks repeatedly, and will probably ask again.
     Repeatedly,
 }
 
