@@ -13,6 +13,7 @@ pub struct TopicId(pub u32);
 
 impl TopicId {
     /// Its index in a table with one row for each topic.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }

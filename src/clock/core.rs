@@ -82,6 +82,7 @@ struct HandlerRun {
 pub(crate) type Locked<'a> = MutexGuard<'a, CoreState>;
 
 impl CoreState {
+    #[inline]
     pub(crate) fn now(&self, wall: &Wall) -> Time<Ros> {
         self.time.now(wall)
     }
@@ -141,6 +142,9 @@ impl CoreState {
     }
 
     fn handlers_for(&self, notices: &[Notice]) -> Vec<(Arc<Handler>, Notice)> {
+        if self.handlers.is_empty() {
+            return Vec::new();
+        }
         let pairs = self
             .handlers
             .iter()
@@ -191,11 +195,13 @@ impl Core {
         &self.wall
     }
 
+    #[inline]
     pub(crate) fn lock(&self) -> Locked<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What readers see, evaluated while no thread writes, so that the time never runs back behind an earlier result.
+    #[inline]
     pub(crate) fn read_shown<T>(&self, make: impl Fn(Shown, &Wall) -> T) -> T {
         self.shown
             .read(|words| make(Shown::from_words(words), &self.wall))
@@ -277,7 +283,7 @@ impl Core {
             return state;
         }
         let is_jump = |notice: &Notice| !matches!(notice, Notice::Tick(_));
-        let blocks_readers = effect.event.is_some_and(is_awaited_by_readers)
+        let blocks_readers = effect.event.is_some_and(JumpEvent::is_awaited_by_readers)
             && called.iter().any(|(_, notice)| is_jump(notice));
         state.handler_run = Some(HandlerRun {
             thread: sync::current().id(),
@@ -391,10 +397,4 @@ impl WallObserver for Core {
             state.waiters.wake_all();
         }
     }
-}
-
-/// Whether `now()` in other threads waits for the handlers of this jump: if it goes back, or changes the clock, where
-/// forward and backward mean nothing.
-const fn is_awaited_by_readers(event: JumpEvent) -> bool {
-    matches!(event.kind, JumpKind::Backward) || event.is_clock_change()
 }

@@ -91,6 +91,7 @@ impl<K: Kind> Clock<K> {
     /// The time; zero if an active source has not fed one yet. While the handlers of a backward jump or a change of
     /// source run in another thread, this call waits for them: hold no lock that a handler takes. In a handler it never
     /// waits. Without handlers it takes nanoseconds.
+    #[inline]
     pub fn now(&self) -> Time<K> {
         let seen = self
             .core
@@ -103,6 +104,7 @@ impl<K: Kind> Clock<K> {
     ///
     /// # Errors
     /// If an active source has not fed a time yet, where [`Clock::now`] returns zero or the fallback.
+    #[inline]
     pub fn try_now(&self) -> Result<Time<K>, NotStarted> {
         let (time, is_started, blocks_readers) = self.core.read_shown(|shown, wall| {
             (
@@ -125,6 +127,7 @@ impl<K: Kind> Clock<K> {
     }
 
     /// Whether there is a time. Only a ROS clock whose active source has not fed one has none.
+    #[inline]
     pub fn started(&self) -> bool {
         self.try_now().is_ok()
     }
@@ -338,6 +341,7 @@ impl Drop for JumpHandle {
 }
 
 /// Converts an instant of [`Core`], where all kinds are stored alike, to its kind.
+#[inline]
 pub(crate) const fn to_kind<K: Kind>(at: Time<Ros>) -> Time<K> {
     Time::from_nanos(at.as_nanos())
 }

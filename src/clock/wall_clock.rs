@@ -42,6 +42,7 @@ pub(crate) struct Manual {
 impl Wall {
     /// The steady clock: never earlier than a previous result. Counts from the boot of the machine if the system
     /// provides that.
+    #[inline]
     pub(crate) fn steady(&self) -> Time<Steady> {
         match self {
             Self::Machine => since_boot(),
@@ -54,6 +55,7 @@ impl Wall {
         clippy::disallowed_methods,
         reason = "here the instants of the time library come from"
     )]
+    #[inline]
     pub(crate) fn system(&self) -> Option<Time<System>> {
         match self {
             Self::Machine => SystemTime::now()
@@ -136,6 +138,7 @@ impl std::fmt::Debug for Manual {
 }
 
 #[cfg(unix)]
+#[inline]
 fn since_boot() -> Time<Steady> {
     let at = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     Time::from_nanos(at.tv_sec * 1_000_000_000 + at.tv_nsec)
@@ -147,6 +150,7 @@ fn since_boot() -> Time<Steady> {
     clippy::disallowed_methods,
     reason = "here the instants of the time library come from"
 )]
+#[inline]
 fn since_boot() -> Time<Steady> {
     static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     let first = FIRST.get_or_init(std::time::Instant::now);

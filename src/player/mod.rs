@@ -198,6 +198,7 @@ impl Requests {
     }
 
     /// Whether no command has arrived.
+    #[inline]
     fn are_none(&self) -> bool {
         self.inbox.is_empty()
     }

@@ -56,6 +56,7 @@ pub enum Before {
 
 impl Before {
     /// Whether a message of `topic` has a clock message of its own.
+    #[inline]
     pub fn covers(&self, topic: TopicId) -> bool {
         match self {
             Self::None => false,

@@ -25,6 +25,7 @@ impl Duration {
     pub const MIN: Self = Self(i64::MIN);
 
     /// A span of `nanos` nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
@@ -54,6 +55,7 @@ impl Duration {
     }
 
     /// The span in nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
@@ -81,11 +83,13 @@ impl Duration {
     }
 
     /// Whether the span is negative.
+    #[inline]
     pub const fn is_negative(self) -> bool {
         self.0 < 0
     }
 
     /// The sum, or `None` on overflow.
+    #[inline]
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
             Some(nanos) => Some(Self(nanos)),
@@ -95,11 +99,13 @@ impl Duration {
 
     /// The sum, limited to the range.
     #[must_use]
+    #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
     /// The difference, or `None` on overflow.
+    #[inline]
     pub const fn checked_sub(self, other: Self) -> Option<Self> {
         match self.0.checked_sub(other.0) {
             Some(nanos) => Some(Self(nanos)),
@@ -133,6 +139,7 @@ impl Duration {
 
     /// `factor` times the span, limited to the range.
     #[must_use]
+    #[inline]
     pub const fn saturating_mul(self, factor: i64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
@@ -154,6 +161,7 @@ impl Duration {
 
     /// The difference, limited to the range.
     #[must_use]
+    #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -170,11 +178,13 @@ impl Duration {
 
     /// The span without its sign, limited to the range.
     #[must_use]
+    #[inline]
     pub const fn saturating_abs(self) -> Self {
         Self(self.0.saturating_abs())
     }
 
     /// The same span as the standard library's unsigned type; zero if it is negative.
+    #[inline]
     pub fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_nanos(u64::try_from(self.0).unwrap_or(0))
     }
@@ -205,6 +215,7 @@ impl Add for Duration {
 
     /// # Panics
     /// On overflow; see [`Duration::checked_add`].
+    #[inline]
     fn add(self, other: Self) -> Self {
         self.checked_add(other).expect("duration fits in 292 years")
     }
@@ -215,6 +226,7 @@ impl Sub for Duration {
 
     /// # Panics
     /// On overflow; see [`Duration::checked_sub`].
+    #[inline]
     fn sub(self, other: Self) -> Self {
         self.checked_sub(other).expect("duration fits in 292 years")
     }
@@ -223,6 +235,7 @@ impl Sub for Duration {
 impl AddAssign for Duration {
     /// # Panics
     /// On overflow.
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -231,6 +244,7 @@ impl AddAssign for Duration {
 impl SubAssign for Duration {
     /// # Panics
     /// On overflow.
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
     }

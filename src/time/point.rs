@@ -84,6 +84,7 @@ impl<K: Kind> Time<K> {
     pub const MIN: Self = Self::from_nanos(i64::MIN);
 
     /// The point `nanos` nanoseconds after the start of the kind.
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self {
             nanos,
@@ -107,11 +108,13 @@ impl<K: Kind> Time<K> {
     }
 
     /// Nanoseconds since the start of the kind.
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.nanos
     }
 
     /// The point `span` later, or `None` on overflow.
+    #[inline]
     pub const fn checked_add(self, span: Duration) -> Option<Self> {
         match self.nanos.checked_add(span.as_nanos()) {
             Some(nanos) => Some(Self::from_nanos(nanos)),
@@ -121,11 +124,13 @@ impl<K: Kind> Time<K> {
 
     /// The point `span` later, limited to the range.
     #[must_use]
+    #[inline]
     pub const fn saturating_add(self, span: Duration) -> Self {
         Self::from_nanos(self.nanos.saturating_add(span.as_nanos()))
     }
 
     /// The point `span` earlier, or `None` on overflow.
+    #[inline]
     pub const fn checked_sub(self, span: Duration) -> Option<Self> {
         match self.nanos.checked_sub(span.as_nanos()) {
             Some(nanos) => Some(Self::from_nanos(nanos)),
@@ -135,11 +140,13 @@ impl<K: Kind> Time<K> {
 
     /// The point `span` earlier, limited to the range.
     #[must_use]
+    #[inline]
     pub const fn saturating_sub(self, span: Duration) -> Self {
         Self::from_nanos(self.nanos.saturating_sub(span.as_nanos()))
     }
 
     /// The span from `earlier` to `self`, or `None` on overflow.
+    #[inline]
     pub const fn checked_since(self, earlier: Self) -> Option<Duration> {
         match self.nanos.checked_sub(earlier.nanos) {
             Some(nanos) => Some(Duration::from_nanos(nanos)),
@@ -148,12 +155,14 @@ impl<K: Kind> Time<K> {
     }
 
     /// The span from `earlier` to `self`, limited to the range of [`Duration`]; negative if `earlier` is later.
+    #[inline]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanos.saturating_sub(earlier.nanos))
     }
 
     /// The span between two points without its sign; [`Duration::MAX`] at most.
     #[must_use]
+    #[inline]
     pub const fn abs_diff(self, other: Self) -> Duration {
         if self.nanos < other.nanos {
             other.saturating_since(self)
@@ -226,12 +235,14 @@ impl Time<Ros> {
         clippy::cast_possible_wrap,
         reason = "the wrap is rosbag2's convention"
     )]
+    #[inline]
     pub const fn from_mcap(stamp: u64) -> Self {
         Self::from_nanos(stamp as i64)
     }
 
     /// The stamp as MCAP stores it.
     #[expect(clippy::cast_sign_loss, reason = "the wrap is rosbag2's convention")]
+    #[inline]
     pub const fn to_mcap(self) -> u64 {
         self.nanos as u64
     }
@@ -242,6 +253,7 @@ impl<K: Kind> Add<Duration> for Time<K> {
 
     /// # Panics
     /// On overflow; see [`Time::checked_add`].
+    #[inline]
     fn add(self, span: Duration) -> Self {
         self.checked_add(span).expect("time fits in 292 years")
     }
@@ -252,6 +264,7 @@ impl<K: Kind> Add<Time<K>> for Duration {
 
     /// # Panics
     /// On overflow; see [`Time::checked_add`].
+    #[inline]
     fn add(self, time: Time<K>) -> Time<K> {
         time + self
     }
@@ -262,6 +275,7 @@ impl<K: Kind> Sub<Duration> for Time<K> {
 
     /// # Panics
     /// On overflow; see [`Time::checked_sub`].
+    #[inline]
     fn sub(self, span: Duration) -> Self {
         self.checked_sub(span).expect("time fits in 292 years")
     }
@@ -270,6 +284,7 @@ impl<K: Kind> Sub<Duration> for Time<K> {
 impl<K: Kind> AddAssign<Duration> for Time<K> {
     /// # Panics
     /// On overflow.
+    #[inline]
     fn add_assign(&mut self, span: Duration) {
         *self = *self + span;
     }
@@ -278,6 +293,7 @@ impl<K: Kind> AddAssign<Duration> for Time<K> {
 impl<K: Kind> SubAssign<Duration> for Time<K> {
     /// # Panics
     /// On overflow.
+    #[inline]
     fn sub_assign(&mut self, span: Duration) {
         *self = *self - span;
     }
@@ -288,6 +304,7 @@ impl<K: Kind> Sub for Time<K> {
 
     /// # Panics
     /// On overflow; see [`Time::checked_since`].
+    #[inline]
     fn sub(self, earlier: Self) -> Duration {
         self.checked_since(earlier).expect("span fits in 292 years")
     }

@@ -25,6 +25,7 @@ impl TimeRange {
     };
 
     /// The closed range between two times, given in either order.
+    #[inline]
     pub fn between(a: Time<Ros>, b: Time<Ros>) -> Self {
         Self {
             start: a.min(b),
@@ -33,31 +34,37 @@ impl TimeRange {
     }
 
     /// The earliest point of the range.
+    #[inline]
     pub const fn start(self) -> Time<Ros> {
         self.start
     }
 
     /// The latest point of the range.
+    #[inline]
     pub const fn stop(self) -> Time<Ros> {
         self.stop
     }
 
     /// The span from the first point to the last.
+    #[inline]
     pub const fn duration(self) -> Duration {
         self.stop.saturating_since(self.start)
     }
 
     /// Whether `t` lies in the range, ends included.
+    #[inline]
     pub fn contains(self, t: Time<Ros>) -> bool {
         self.start <= t && t <= self.stop
     }
 
     /// The point of the range that is nearest to `t`.
+    #[inline]
     pub fn clamp(self, t: Time<Ros>) -> Time<Ros> {
         t.clamp(self.start, self.stop)
     }
 
     /// What both ranges cover; `None` if they have no point in common.
+    #[inline]
     pub fn intersection(self, other: Self) -> Option<Self> {
         let (start, stop) = (self.start.max(other.start), self.stop.min(other.stop));
         (start <= stop).then_some(Self { start, stop })

@@ -35,6 +35,7 @@ impl Speed {
     ///
     /// # Errors
     /// If it is not within ±0.001 … ±1000, both ends included.
+    #[inline]
     pub fn from_millionths(millionths: i32) -> Result<Self, InvalidSpeed> {
         let refuse = || InvalidSpeed::not_within(f64::from(millionths) / f64::from(Self::ONE));
         if !(Self::LEAST..=Self::MOST).contains(&millionths.saturating_abs()) {
@@ -75,6 +76,7 @@ impl Speed {
     }
 
     /// The factor in millionths.
+    #[inline]
     pub const fn millionths(self) -> i32 {
         self.0.get()
     }
@@ -85,22 +87,26 @@ impl Speed {
     }
 
     /// Whether it plays backwards.
+    #[inline]
     pub const fn is_reverse(self) -> bool {
         self.0.get() < 0
     }
 
     /// The same speed in the other direction.
     #[must_use]
+    #[inline]
     pub const fn reversed(self) -> Self {
         Self(NonZeroI32::new(-self.0.get()).expect("negation of a non-zero within ±1e9"))
     }
 
     /// The span of log time that `wall` nanoseconds cover, rounded towards zero; its sign is that of the speed.
+    #[inline]
     pub(crate) fn scale(self, wall: i128) -> i128 {
         wall * i128::from(self.0.get()) / i128::from(Self::ONE)
     }
 
     /// The least number of wall nanoseconds that cover `log` nanoseconds of log time.
+    #[inline]
     pub(crate) fn unscale(self, log: u128) -> i128 {
         let wall = (log * u128::from(Self::ONE.unsigned_abs()))
             .div_ceil(u128::from(self.0.get().unsigned_abs()));

@@ -96,6 +96,7 @@ pub(crate) struct Chunk {
 
 impl Chunk {
     /// The smallest key that a message in it can have.
+    #[inline]
     pub(crate) fn low(&self) -> Key {
         Key {
             time: self.place.earliest(),
@@ -106,6 +107,7 @@ impl Chunk {
     }
 
     /// The largest key that a message in it can have.
+    #[inline]
     pub(crate) fn high(&self) -> Key {
         Key {
             time: self.place.latest(),
@@ -116,6 +118,7 @@ impl Chunk {
     }
 
     /// How many bytes opening it takes: the declared size, within limits.
+    #[inline]
     pub(crate) fn cost(&self) -> u64 {
         self.place.cost()
     }
@@ -276,21 +279,25 @@ impl Contents {
         self.reverse.chunks = reverse;
     }
 
+    #[inline]
     pub(crate) fn chunk(&self, id: u32) -> &Chunk {
         let chunk = self.chunks.get(id as usize);
         chunk.expect("ids come from this table")
     }
 
+    #[inline]
     pub(crate) fn input(&self, id: u32) -> &Input {
         let input = self.inputs.get(id as usize);
         input.expect("chunks name inputs of this table")
     }
 
+    #[inline]
     pub(crate) fn topic_of(&self, input: u32, channel: u16) -> Option<TopicId> {
         self.input(input).channels.topic(channel)
     }
 
     /// The topic and the publisher of the messages of a channel.
+    #[inline]
     pub(crate) fn publisher_of(&self, input: u32, channel: u16) -> Option<(TopicId, PublisherId)> {
         let (topic, group) = self.input(input).channels.group(channel)?;
         let index = u32::try_from(group.index()).ok()?;
@@ -307,6 +314,7 @@ impl Contents {
         chunk.channels().is_none_or(|mut ids| ids.any(is_one))
     }
 
+    #[inline]
     pub(crate) fn group_of(&self, input: u32, channel: u16) -> Option<PublisherGroupId> {
         let group = self.input(input).channels.group(channel);
         group.map(|(_, group)| group)

@@ -84,6 +84,7 @@ pub(crate) fn channel(body: &[u8]) -> Result<Channel, Short> {
 }
 
 /// The fields before the payload of a message. Not parsed by crate mcap, which takes thirty times as long.
+#[inline]
 pub(crate) fn message_header(body: &[u8]) -> Result<MessageHeader, Short> {
     let mut fields = Fields(body);
     Ok(MessageHeader {
@@ -95,6 +96,7 @@ pub(crate) fn message_header(body: &[u8]) -> Result<MessageHeader, Short> {
 }
 
 /// The time by which a message is ordered.
+#[inline]
 pub(crate) fn message_time(header: &MessageHeader, order: MessageOrder) -> Time<Ros> {
     Time::from_mcap(match order {
         MessageOrder::Received => header.log_time,

@@ -28,11 +28,13 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
     /// Offset of the next record, or of the record that does not fit.
+    #[inline]
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -41,6 +43,7 @@ impl<'a> Records<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, Short>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
         let Some((opcode, body)) = split_frame(rest) else {
@@ -54,6 +57,7 @@ impl<'a> Iterator for Records<'a> {
 }
 
 /// The opcode and body of the record at the start of `bytes`.
+#[inline]
 fn split_frame(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (frame, rest) = bytes.split_first_chunk::<FRAME>()?;
     let (opcode, length) = frame.split_first()?;
@@ -67,25 +71,30 @@ fn split_frame(bytes: &[u8]) -> Option<(u8, &[u8])> {
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Fields<'a> {
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Short> {
         let (head, rest) = self.0.split_first_chunk::<N>().ok_or(Short)?;
         self.0 = rest;
         Ok(*head)
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self) -> Result<u16, Short> {
         self.array().map(u16::from_le_bytes)
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self) -> Result<u32, Short> {
         self.array().map(u32::from_le_bytes)
     }
 
+    #[inline]
     pub(crate) fn u64(&mut self) -> Result<u64, Short> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// A block: a 32-bit length and as many bytes.
+    #[inline]
     pub(crate) fn block(&mut self) -> Result<&'a [u8], Short> {
         let length = usize::try_from(self.u32()?).map_err(|_| Short)?;
         let (head, rest) = self.0.split_at_checked(length).ok_or(Short)?;

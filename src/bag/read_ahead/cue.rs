@@ -224,6 +224,7 @@ impl Cue {
     }
 
     /// The next item, if there is one. Never blocks.
+    #[inline]
     pub fn poll(&mut self) -> CuePoll {
         if let Some(item) = self.batch.next() {
             return CuePoll::Item(item);

@@ -142,6 +142,7 @@ pub(crate) struct Feed {
 impl Feed {
     /// Queues an item; hands it over at once if the receiver has none, but the first messages together. False if the
     /// cue was dropped.
+    #[inline]
     fn send(&mut self, item: Cued) -> bool {
         if let Cued::Message(message) | Cued::Refill(message) = &item {
             self.last = Some(message.key);

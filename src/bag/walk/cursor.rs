@@ -138,6 +138,7 @@ impl Cursor {
 
     /// How many bytes, as declared, the next step will decompress: 0 if decompression has begun already; `None` if the
     /// step opens no chunk.
+    #[inline]
     pub(crate) fn cost_ahead(&mut self) -> Option<u64> {
         let id = match self.next_step() {
             // Its bytes are counted already.
@@ -182,6 +183,7 @@ impl Cursor {
         }
     }
 
+    #[inline]
     fn next_step(&self) -> NextStep {
         if !self.damage.is_empty() {
             return NextStep::Damage;
@@ -300,6 +302,7 @@ impl Cursor {
 
     /// The next share of a chunk that is open. If the chunk is parked, its next message is due: the share then has at
     /// least that message.
+    #[inline]
     fn next_share(&self, chunk: &OpenChunk) -> ShareSize {
         ShareSize {
             most: self.share(chunk.id),
@@ -314,6 +317,7 @@ impl Cursor {
         self.most_held / 2 / (count as u64 + 1)
     }
 
+    #[inline]
     fn take(&mut self, at: usize) -> Option<Message> {
         let slot = self.open.get_mut(at)?.as_mut()?;
         let message = slot.chunk.take(&self.loader.contents, self.direction);
@@ -333,6 +337,7 @@ impl Cursor {
     }
 
     /// Puts a chunk back among the open ones, or drops it if it has no more messages.
+    #[inline]
     fn put_back(&mut self, at: usize, slot: Slot) {
         if let Some(key) = slot.next_key(&self.loader.contents, self.direction) {
             self.held += slot.chunk.cost();
@@ -347,6 +352,7 @@ impl Cursor {
         }
     }
 
+    #[inline]
     fn slot(&self, at: usize) -> Option<&Slot> {
         self.open.get(at)?.as_ref()
     }

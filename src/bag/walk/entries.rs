@@ -28,6 +28,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    #[inline]
     pub(crate) fn key(self, chunk: &Chunk) -> Key {
         Key {
             time: self.time,
@@ -159,6 +160,7 @@ impl<'a> Tally<'a> {
         }
     }
 
+    #[inline]
     fn count(&mut self, channel: u16) {
         if self.last.is_none_or(|(last, _)| last != channel) {
             let found = self.listed.binary_search_by_key(&channel, |it| it.channel);
@@ -240,6 +242,7 @@ fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Resu
 }
 
 /// The length of the record at `at`, including its opcode and length field.
+#[inline]
 pub(crate) fn record_length(bytes: &[u8], at: u32) -> usize {
     let record = bytes
         .get(at as usize..)
@@ -249,6 +252,7 @@ pub(crate) fn record_length(bytes: &[u8], at: u32) -> usize {
 }
 
 /// The channel of the message at `entry`.
+#[inline]
 pub(crate) fn channel(bytes: &[u8], entry: Entry) -> Option<u16> {
     let rest = bytes.get(entry.at as usize..)?;
     let record = Records::new(rest).next()?.ok()?;
@@ -258,6 +262,7 @@ pub(crate) fn channel(bytes: &[u8], entry: Entry) -> Option<u16> {
 }
 
 /// The message at `entry`. `None` if there is none: a message index can be wrong about this, a scan cannot.
+#[inline]
 pub(crate) fn message(
     contents: &Contents,
     chunk: &Chunk,

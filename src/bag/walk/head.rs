@@ -18,6 +18,7 @@ pub(crate) struct Slot {
 impl Slot {
     /// The key that places the chunk among the others; `None` at its end. If the share is used up but the chunk is not,
     /// the next key is unknown. The chunk then keeps its last key, so it is reloaded before anything else.
+    #[inline]
     pub(crate) fn next_key(&self, contents: &Contents, direction: Direction) -> Option<Key> {
         let chunk = contents.chunk(self.chunk.id);
         let next = self.chunk.next_key(chunk, direction);
@@ -34,6 +35,7 @@ pub(crate) struct Head {
 }
 
 impl Ord for Head {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match self.direction {
             Direction::Forward => other.key.cmp(&self.key),
@@ -43,6 +45,7 @@ impl Ord for Head {
 }
 
 impl PartialOrd for Head {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

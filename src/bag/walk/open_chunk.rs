@@ -192,16 +192,19 @@ impl OpenChunk {
     }
 
     /// How many bytes it keeps in memory.
+    #[inline]
     pub(crate) fn cost(&self) -> u64 {
         self.cost
     }
 
     /// Whether its next message is at hand.
+    #[inline]
     pub(crate) fn is_ready(&self) -> bool {
         self.bytes.is_some() && !self.remaining.is_empty()
     }
 
     /// Whether its next message is known but must be loaded first.
+    #[inline]
     pub(crate) fn is_parked(&self) -> bool {
         self.bytes.is_none() && !self.remaining.is_empty()
     }
@@ -223,11 +226,13 @@ impl OpenChunk {
     }
 
     /// Whether the chunk has messages beyond those at hand.
+    #[inline]
     pub(crate) fn has_more(&self) -> bool {
         self.has_more
     }
 
     /// The key of its next message, if that is known.
+    #[inline]
     pub(crate) fn next_key(&self, chunk: &Chunk, direction: Direction) -> Option<Key> {
         let remaining = self.entries.get(self.remaining.clone())?;
         let next = match direction {
@@ -238,6 +243,7 @@ impl OpenChunk {
     }
 
     /// Takes its next message.
+    #[inline]
     pub(crate) fn take(&mut self, contents: &Contents, direction: Direction) -> Option<Message> {
         let at = match direction {
             Direction::Forward => self.remaining.next(),
@@ -274,6 +280,7 @@ impl Payloads {
     }
 
     /// The bytes for the next message.
+    #[inline]
     fn next_lot(&mut self) -> &Bytes {
         self.left = self.left.checked_sub(1).unwrap_or_else(|| {
             self.lot = Bytes::from_owner(self.chunk.clone());

@@ -13,6 +13,7 @@ pub struct Selection(pub(crate) Arc<[bool]>);
 
 impl Selection {
     /// Whether the topic is in the set.
+    #[inline]
     pub fn contains(&self, topic: TopicId) -> bool {
         self.0.get(topic.index()).copied().unwrap_or(false)
     }
@@ -29,6 +30,7 @@ pub enum Direction {
 
 impl Direction {
     /// Whether `a` comes before `b` in this direction.
+    #[inline]
     pub(crate) fn is_before(self, a: Key, b: Key) -> bool {
         match self {
             Self::Forward => a < b,
@@ -48,6 +50,7 @@ pub enum StartAt {
 
 impl StartAt {
     /// The time of the start.
+    #[inline]
     pub const fn time(self) -> Time<Ros> {
         match self {
             Self::At(time) => time,
@@ -125,6 +128,7 @@ impl Bounds {
     }
 
     /// Whether `key` is before the lower bound.
+    #[inline]
     pub(crate) fn starts_after(&self, key: Key) -> bool {
         match self.low {
             Bound::Included(low) => key < low,
@@ -134,6 +138,7 @@ impl Bounds {
     }
 
     /// Whether `key` is after the upper bound.
+    #[inline]
     pub(crate) fn ends_before(&self, key: Key) -> bool {
         match self.high {
             Bound::Included(high) => high < key,

@@ -69,6 +69,7 @@ impl Handler {
         self.panics.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(crate) fn is_called_for(&self, notice: Notice) -> bool {
         match (self.called_for, notice) {
             (CalledFor::Jumps(filter), Notice::Jump(event)) => filter.matches(event),

@@ -38,6 +38,7 @@ impl HandlerRounds {
     }
 
     /// Whether this round is over.
+    #[inline]
     pub(crate) const fn is_over(&self, round: Round) -> bool {
         round.0 != self.finished
     }
@@ -58,6 +59,7 @@ impl HandlerRounds {
     }
 
     /// Whether the next round may begin.
+    #[inline]
     pub(crate) const fn may_begin(&self) -> bool {
         self.released == 0
     }

@@ -47,6 +47,12 @@ impl JumpEvent {
         left_the_fallback || matches!(self.kind, JumpKind::Activated | JumpKind::Deactivated)
     }
 
+    /// Whether `now()` in other threads waits for the handlers of this jump: of backward jumps and of changes of the
+    /// clock.
+    pub(crate) const fn is_awaited_by_readers(self) -> bool {
+        matches!(self.kind, JumpKind::Backward) || self.is_clock_change()
+    }
+
     /// Whether it is a step from one time of the source to another.
     pub(crate) const fn is_step(self) -> bool {
         matches!(self.kind, JumpKind::Forward | JumpKind::Backward)

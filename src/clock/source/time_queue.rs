@@ -79,20 +79,24 @@ impl<T: QueueItem> TimeQueue<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn take(&mut self) -> Option<T> {
         let item = self.all.pop_front()?;
         self.last_taken = item.value();
         Some(item)
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
+    #[inline]
     pub(crate) const fn items(&mut self) -> &mut VecDeque<T> {
         &mut self.all
     }
@@ -102,6 +106,7 @@ impl<T: HasKind> TimeQueue<T> {
     /// Drops nothing while fewer than [`LIMIT`] items wait, so handlers that move the time see each step. The rule of
     /// [`TimeQueue::put`] applies to the items behind these. Behind the first `2 * LIMIT - 1` items, only the newest
     /// item of each kind is kept.
+    #[inline]
     pub(crate) fn put_by_kind(&mut self, item: T) {
         let count = self.all.len();
         if count < LIMIT {

@@ -84,6 +84,7 @@ impl ClockWriter {
 
     /// Sets the time of the source. While the source is not active, the time is kept but not shown. A first time of
     /// zero counts as no time.
+    #[inline]
     pub fn set(&self, time: Time<Ros>) {
         self.change(Change::Time(time), DeliveryLimit::NONE);
     }
@@ -103,6 +104,7 @@ impl ClockWriter {
         self.change(Change::Shut, DeliveryLimit::BOUNDED);
     }
 
+    #[inline]
     fn change(&self, change: Change, limit: DeliveryLimit) {
         self.clock.core.change(change, limit);
     }
@@ -175,6 +177,7 @@ impl AttachedClock {
         self.keep_alive.strong_count() > 0
     }
 
+    #[inline]
     pub(crate) fn change(&self, change: Change, limit: DeliveryLimit) {
         let core = &self.access.0;
         core.make_queued(self.lock_and_queue([change]), limit);

@@ -36,6 +36,7 @@ pub(crate) enum Change {
 
 impl Change {
     /// Whether it is not a time.
+    #[inline]
     pub(crate) const fn is_request(&self) -> bool {
         !matches!(self, Self::Time(_) | Self::State(_))
     }
@@ -50,6 +51,7 @@ impl Change {
 }
 
 impl QueueItem for Change {
+    #[inline]
     fn value(&self) -> Option<TimeValue> {
         match self {
             Self::Time(time) => Some(TimeValue::Time(*time)),
@@ -75,6 +77,7 @@ pub(crate) enum ChangeKind {
 impl HasKind for Change {
     type Kind = ChangeKind;
 
+    #[inline]
     fn kind(&self) -> ChangeKind {
         match self {
             Self::Time(Time::ZERO) => ChangeKind::Zero,
@@ -149,11 +152,13 @@ impl TimeState {
         }
     }
 
+    #[inline]
     pub(crate) fn now(&self, wall: &Wall) -> Time<Ros> {
         self.motion.at(wall)
     }
 
     /// Makes the change with this effect; `shown` is the time that was shown before it.
+    #[inline]
     pub(crate) fn commit(&mut self, effect: &Effect, shown: Time<Ros>) {
         self.is_active = effect.is_active;
         self.is_shut |= effect.is_shut;
@@ -166,6 +171,7 @@ impl TimeState {
         }
     }
 
+    #[inline]
     pub(crate) fn pace(&self) -> ClockPace {
         match self.last_fed {
             _ if !self.is_active => ClockPace::Machine,
@@ -178,6 +184,7 @@ impl TimeState {
     }
 
     /// What the change does; `None` if the change affects at most what is kept of the source.
+    #[inline]
     pub(crate) fn effect_of(&mut self, change: Change, wall: &Wall) -> Option<Effect> {
         match change {
             Change::Time(time) => self.time_fed(time, ClockMotion::Held(time), None, wall),
@@ -209,6 +216,7 @@ impl TimeState {
         }
     }
 
+    #[inline]
     fn unchanged(&self) -> Effect {
         Effect {
             motion_before: self.motion,
@@ -279,6 +287,7 @@ impl TimeState {
         effect
     }
 
+    #[inline]
     fn time_fed(
         &mut self,
         time: Time<Ros>,
@@ -312,13 +321,15 @@ impl TimeState {
             }
             None => JumpEvent::step(before, motion.at(wall)),
         };
-        let notices = event.map(Notice::Jump).into_iter();
+        let mut notices = Vec::with_capacity(2);
+        notices.extend(event.map(Notice::Jump));
+        notices.push(Notice::Tick(time));
         Some(Effect {
             motion,
             continues,
             fed: continues.is_none().then_some(time),
             event,
-            notices: notices.chain([Notice::Tick(time)]).collect(),
+            notices,
             ..self.unchanged()
         })
     }

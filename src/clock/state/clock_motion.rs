@@ -49,6 +49,7 @@ pub(crate) struct Shown {
 
 impl ClockMotion {
     /// The time that the clock shows now.
+    #[inline]
     pub(crate) fn at(self, wall: &Wall) -> Time<Ros> {
         match self {
             Self::Wall(wall_clock) => wall.read(wall_clock),
@@ -80,11 +81,13 @@ impl ClockMotion {
     }
 
     /// Whether the time moves by itself.
+    #[inline]
     pub(crate) const fn moves(self) -> bool {
         matches!(self, Self::Wall(_) | Self::Extrapolated(_))
     }
 
     /// Whether a source has fed a time.
+    #[inline]
     pub(crate) const fn is_set(self) -> bool {
         matches!(self, Self::Held(_) | Self::Extrapolated(_))
     }
@@ -101,6 +104,7 @@ impl ClockMotion {
     /// The same, but not behind `shown`, the time that was shown before: it stands still there until the extrapolation
     /// has caught up.
     #[must_use]
+    #[inline]
     pub(crate) fn not_behind(self, shown: Time<Ros>, direction: Speed) -> Self {
         match self {
             Self::Held(at) if direction.is_reverse() => Self::Held(at.min(shown)),
@@ -140,10 +144,12 @@ impl ExtrapolatedTime {
 
 impl Shown {
     /// Whether the clock has a time: a ROS clock has none until its active source has fed one.
+    #[inline]
     pub(crate) const fn is_started(self) -> bool {
         !self.is_active || self.motion.is_set()
     }
 
+    #[inline]
     pub(crate) fn to_words(self) -> Words {
         let flags = i64::from(self.is_active) << 8 | i64::from(self.blocks_readers) << 9;
         match self.motion {
@@ -162,6 +168,7 @@ impl Shown {
         }
     }
 
+    #[inline]
     pub(crate) fn from_words(words: Words) -> Self {
         let [tag, from, since, speed, limit, floor] = words;
         let motion = match tag & 0xff {

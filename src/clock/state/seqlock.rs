@@ -26,13 +26,16 @@ impl<const N: usize> SeqLock<N> {
 
     /// Returns the result of `evaluate` for the words. It may be called several times; the result is from a call during
     /// which nothing was written.
+    #[inline]
     pub(crate) fn read<T>(&self, evaluate: impl Fn([i64; N]) -> T) -> T {
         loop {
             let before = self.writes.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
-                let result = evaluate(std::array::from_fn(|word| {
-                    self.words[word].load(Ordering::Relaxed)
-                }));
+                let mut words = [0; N];
+                for (word, shared) in words.iter_mut().zip(&self.words) {
+                    *word = shared.load(Ordering::Relaxed);
+                }
+                let result = evaluate(words);
                 fence(Ordering::Acquire);
                 if self.writes.load(Ordering::Relaxed) == before {
                     return result;
@@ -44,6 +47,7 @@ impl<const N: usize> SeqLock<N> {
     }
 
     /// Writes what `make` returns; readers wait while it runs. One writer at a time.
+    #[inline]
     pub(crate) fn write(&self, make: impl FnOnce() -> [i64; N]) {
         let before = self.writes.load(Ordering::Relaxed);
         self.writes.store(before + 1, Ordering::Relaxed);

@@ -108,12 +108,14 @@ impl Timetable {
         Arc::clone(&self.timers[&id].wait_queue)
     }
 
+    #[inline]
     pub(crate) fn schedule(&self, id: TimerId) -> Schedule {
         self.timers[&id].schedule
     }
 
     /// The schedule as of `now`: the date of a system clock may have been set back since the schedule was read last,
     /// and no jump reports that.
+    #[inline]
     pub(crate) fn schedule_at(&mut self, id: TimerId, now: Time<Ros>) -> Schedule {
         let known = self.schedule(id);
         let schedule = known.not_before_last(now);
@@ -124,6 +126,7 @@ impl Timetable {
     }
 
     /// Sets a timer's schedule; calls that wait for it check again.
+    #[inline]
     pub(crate) fn reschedule(&mut self, id: TimerId, schedule: Schedule) {
         let Some(timer) = self.timers.get_mut(&id) else {
             return;
@@ -150,6 +153,7 @@ impl Timetable {
     }
 
     /// The earliest deadline of a set, without timers that are due now and still due after they were served.
+    #[inline]
     pub(crate) fn next_not_always_due(&mut self, set: SetId, now: Time<Ros>) -> Option<Time<Ros>> {
         self.refresh(now);
         let mut all = self.set(set);
@@ -157,12 +161,14 @@ impl Timetable {
         all.find_map(|(_, at, id)| is_wanted(*at, *id).then_some(*at))
     }
 
+    #[inline]
     fn set(&self, set: SetId) -> impl Iterator<Item = &(SetId, Time<Ros>, TimerId)> {
         let all = (set, Time::MIN, TimerId::FIRST)..=(set, Time::MAX, TimerId::LAST);
         self.order.range(all)
     }
 
     /// Does for all timers what [`Timetable::schedule_at`] does for one.
+    #[inline]
     fn refresh(&mut self, now: Time<Ros>) {
         if now < self.newest_call {
             self.rebase(|schedule| schedule.not_before_last(now));
@@ -170,6 +176,7 @@ impl Timetable {
     }
 
     /// Applies a jump to all timers. A step forward leaves the deadlines where they are.
+    #[inline]
     pub(crate) fn jump(&mut self, event: JumpEvent) {
         if event.kind != JumpKind::Forward {
             self.rebase(|schedule| schedule.rebased(event));
@@ -196,6 +203,7 @@ impl Timetable {
 
 impl TimerEntry {
     /// Its position in the order of its set; `None` if it is in no set or canceled.
+    #[inline]
     fn order_key(&self, id: TimerId) -> Option<(SetId, Time<Ros>, TimerId)> {
         let set = self.set.filter(|_| !self.schedule.is_canceled)?;
         Some((set, self.schedule.next, id))

@@ -20,6 +20,7 @@ use crate::time::{Ros, Steady, Time};
 impl Core {
     /// Takes the lock; if handlers run that `now()` waits for, it first waits until they are done. Threads that run
     /// handlers, of any clock, never wait.
+    #[inline]
     pub(crate) fn lock_after_handlers(&self) -> Locked<'_> {
         let mut state = self.lock();
         if state.blocks_readers() && !runs_handlers() {

@@ -34,6 +34,7 @@ impl WaitQueue {
 
     /// Wakes all waiters; from now on they do not count as waiting, even before they run. Does nothing if there are
     /// none: notifying a condition variable is a system call.
+    #[inline]
     pub(crate) fn wake(&self) {
         let waiting = self.waiting.swap(0, Relaxed);
         if waiting > 0 {

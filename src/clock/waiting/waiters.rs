@@ -161,6 +161,7 @@ impl Waiters {
 
     /// Wakes the waiters that are due. A sleep that is due has ended, whatever the clock shows before its thread runs;
     /// an open-ended wait checks again.
+    #[inline]
     pub(crate) fn wake_due(&mut self, now: Time<Ros>) {
         while let Some(id) = self.due(now) {
             self.queue_at(id, None);
@@ -173,6 +174,7 @@ impl Waiters {
         }
     }
 
+    #[inline]
     fn due(&self, now: Time<Ros>) -> Option<WaiterId> {
         let firsts = [self.queue.first(), self.async_queue.first()];
         let mut due = firsts.into_iter().flatten().filter(|(at, _)| *at <= now);
@@ -181,6 +183,7 @@ impl Waiters {
 
     /// The first time that a call waits for, async sleeps included.
     #[cfg(feature = "ci")]
+    #[inline]
     pub(crate) fn first_time(&self) -> Option<Time<Ros>> {
         let firsts = [self.queue.first(), self.async_queue.first()];
         firsts.into_iter().flatten().map(|(at, _)| *at).min()
@@ -198,6 +201,7 @@ impl Waiters {
 
     /// Wakes the first waiter of the queue if its time comes before it would check by itself. The times of the others
     /// come later; this is called again when the first one has left. `wall_at` gives the instant at which a time comes.
+    #[inline]
     pub(crate) fn wake_first(&mut self, wall_at: impl Fn(Time<Ros>) -> Option<Time<Steady>>) {
         if let Some((first, id)) = self.queue.first()
             && let Some(at) = wall_at(*first)
@@ -228,6 +232,7 @@ impl Waiters {
     }
 
     /// Applies a jump to the waiters, and wakes those whose wait it ends.
+    #[inline]
     pub(crate) fn jump(&mut self, event: JumpEvent) {
         let ids = self.concerned(event);
         self.apply_jump(&ids, event);
@@ -274,6 +279,7 @@ impl Waiters {
     }
 
     /// The earliest time that an async sleep waits for, and which sleep that is.
+    #[inline]
     pub(crate) fn first_async(&self) -> Option<(Time<Ros>, WaiterId)> {
         self.async_queue.first().copied()
     }
@@ -296,6 +302,7 @@ impl WaitTarget {
         }
     }
 
+    #[inline]
     fn jump(&mut self, event: JumpEvent) {
         if self.ended.is_some() {
             return;

@@ -72,6 +72,7 @@ impl Burst {
     }
 
     /// Whether one more may be sent; `false` once the kernel's tick has moved.
+    #[inline]
     pub(in crate::player) fn may_go_on(&mut self) -> bool {
         let Some(left) = self.left.checked_sub(1) else {
             return false;

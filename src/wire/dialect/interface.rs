@@ -90,6 +90,7 @@ pub(crate) enum Payload {
 
 impl Payload {
     /// The bytes to put, and what to tell of them when they are put.
+    #[inline]
     pub(crate) fn sent(self) -> (Bytes, Delivery) {
         match self {
             Self::AsRecorded(bytes) => (bytes, Delivery::Sent),

@@ -10,6 +10,7 @@ pub(crate) const LENGTH: usize = 33;
 
 /// From the sequence number (the first is 1), the time of the put in nanoseconds since the Unix epoch, and the
 /// publisher's GID.
+#[inline]
 pub(crate) fn attachment(sequence: i64, unix_nanos: i64, gid: Gid) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     bytes[..8].copy_from_slice(&sequence.to_le_bytes());
