@@ -109,9 +109,10 @@ impl TypeDescriptions {
             is_it.then(|| endpoint.hash.clone())
         };
         let hash = self.graph.find(server).ok_or(DescribeError::NotOffered)?;
-        let caller = Caller::declare_in::<GetTypeDescription>(
+        let caller = Caller::declare_in(
             &self.zenoh,
             &self.endpoints,
+            GetTypeDescription::TYPE,
             &service,
             &hash,
         )?;

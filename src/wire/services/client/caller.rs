@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use zenoh::Wait;
+use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::query::{ConsolidationMode, QueryTarget};
 
@@ -48,25 +49,27 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Announces the client of a service of type `S` with this full name, whose server has a type with this hash.
-    pub(crate) fn declare<S: Service>(
+    /// Announces the client of a service of this ROS type and full name, whose server has a type with this hash.
+    pub(crate) fn declare(
         session: &Session,
+        ros_type: &str,
         name: &str,
         hash: &str,
     ) -> Result<Self, WireError> {
         session.node.announce()?;
         let (zenoh, endpoints) = (&session.connection.zenoh, &session.node.endpoints);
-        Self::declare_in::<S>(zenoh, endpoints, name, hash)
+        Self::declare_in(zenoh, endpoints, ros_type, name, hash)
     }
 
     /// The same of a node that is announced already.
-    pub(crate) fn declare_in<S: Service>(
+    pub(crate) fn declare_in(
         zenoh: &zenoh::Session,
         endpoints: &Endpoints,
+        ros_type: &str,
         name: &str,
         hash: &str,
     ) -> Result<Self, WireError> {
-        let dds_type = dds_type(S::TYPE).unwrap_or_default();
+        let dds_type = dds_type(ros_type).unwrap_or_default();
         let token = endpoints.client(name, &dds_type, hash);
         let declared = zenoh.liveliness().declare_token(token.clone()).wait();
         let gid = Gid::of(&token);
@@ -83,12 +86,18 @@ impl Caller {
         })
     }
 
-    /// Calls the service and waits for the response.
+    /// Calls the service, whose type is `S`, and waits for the response.
     pub(crate) fn call<S: Service>(
         &self,
         request: &S::Request,
         timeout: Duration,
     ) -> Result<S::Response, CallError> {
+        let response = self.exchange(to_cdr(request)?, timeout)?;
+        Ok(from_cdr(&response.to_bytes())?)
+    }
+
+    /// Sends a request and waits for the response, both in CDR.
+    fn exchange(&self, request: Vec<u8>, timeout: Duration) -> Result<ZBytes, CallError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
         let sent = attachment(sequence, unix_nanos(), self.gid);
         let began = steady();
@@ -97,7 +106,7 @@ impl Caller {
             .get(self.key.as_str())
             .target(QueryTarget::AllComplete)
             .consolidation(ConsolidationMode::None)
-            .payload(to_cdr(request)?)
+            .payload(request)
             .attachment(sent.as_slice())
             .timeout(timeout)
             .wait()
@@ -109,12 +118,12 @@ impl Caller {
             let Ok(sample) = reply.result() else {
                 continue;
             };
-            let attached = sample.attachment().map(zenoh::bytes::ZBytes::to_bytes);
+            let attached = sample.attachment().map(ZBytes::to_bytes);
             if attached
                 .and_then(|bytes| read_attachment(&bytes))
                 .is_some_and(is_ours)
             {
-                return Ok(from_cdr(&sample.payload().to_bytes())?);
+                return Ok(sample.payload().clone());
             }
         }
         Err(if began.elapsed() < timeout {
@@ -141,7 +150,7 @@ impl Session {
         hash: Option<&str>,
     ) -> Result<ServiceClient<S>, WireError> {
         Ok(ServiceClient {
-            caller: Caller::declare::<S>(self, name, hash.unwrap_or(S::HASH))?,
+            caller: Caller::declare(self, S::TYPE, name, hash.unwrap_or(S::HASH))?,
             service: PhantomData,
         })
     }

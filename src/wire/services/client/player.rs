@@ -245,17 +245,18 @@ impl<'a> PlayerClient<'a> {
 
     /// Whether the player has the services of `bagplay_interfaces`.
     pub fn is_ours(&self) -> bool {
-        self.hash::<GetStatus>("get_status").is_some()
+        self.hash(GetStatus::TYPE, "get_status").is_some()
     }
 
     /// Whether the player knows this form of a service that has two. Those of this program know both.
     fn has_form<S: Service>(&self, service: &str) -> bool {
-        self.is_ours() || self.hash::<S>(service).as_deref() == Some(S::HASH)
+        self.is_ours() || self.hash(S::TYPE, service).as_deref() == Some(S::HASH)
     }
 
-    fn hash<S: Service>(&self, service: &str) -> Option<String> {
+    /// The type hash that the player announces for this service and ROS type.
+    fn hash(&self, ros_type: &str, service: &str) -> Option<String> {
         let name = format!("{}/{service}", self.player.node);
-        let dds_type = dds_type(S::TYPE)?;
+        let dds_type = dds_type(ros_type)?;
         let graph = self.session.graph();
         graph.service_hash(&self.player, &name, &dds_type)
     }
@@ -265,13 +266,8 @@ impl<'a> PlayerClient<'a> {
         service: &'static str,
         request: &S::Request,
     ) -> Result<S::Response, RequestError> {
-        let hash = self
-            .hash::<S>(service)
-            .ok_or_else(|| RequestError::NotOffered {
-                node: self.player.node.clone(),
-                service,
-            })?;
-        let caller = self.caller::<S>(service, hash)?;
+        let hash = self.offered_hash(S::TYPE, service)?;
+        let caller = self.caller(S::TYPE, service, hash)?;
         Ok(caller.call::<S>(request, self.patience()?)?)
     }
 
@@ -281,12 +277,21 @@ impl<'a> PlayerClient<'a> {
         service: &'static str,
         request: &S::Request,
     ) -> Result<S::Response, RequestError> {
-        let caller = self.caller::<S>(service, S::HASH.to_owned())?;
+        let caller = self.caller(S::TYPE, service, S::HASH.to_owned())?;
         Ok(caller.call::<S>(request, self.patience()?)?)
     }
 
-    fn caller<S: Service>(
+    fn offered_hash(&self, ros_type: &str, service: &'static str) -> Result<String, RequestError> {
+        let not_offered = || RequestError::NotOffered {
+            node: self.player.node.clone(),
+            service,
+        };
+        self.hash(ros_type, service).ok_or_else(not_offered)
+    }
+
+    fn caller(
         &self,
+        ros_type: &str,
         service: &'static str,
         hash: String,
     ) -> Result<Arc<Caller>, WireError> {
@@ -296,7 +301,7 @@ impl<'a> PlayerClient<'a> {
             Entry::Vacant(entry) => entry,
         };
         let name = format!("{}/{service}", self.player.node);
-        let caller = Caller::declare::<S>(self.session, &name, &entry.key().0)?;
+        let caller = Caller::declare(self.session, ros_type, &name, &entry.key().0)?;
         Ok(Arc::clone(entry.insert(Arc::new(caller))))
     }
 }
