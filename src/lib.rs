@@ -29,7 +29,7 @@
 //! | none | all other modules | codecs, checksums, serde, tracing |
 //! | `find` | `find`: searches for messages by conditions on their fields | regex, strsim |
 //! | `wire` | `wire`: sessions that act as ROS 2 nodes, and a time source that follows a clock server | zenoh, sha2 |
-//! | `ci` | `ci`: runs against programs under test, with verdicts | with `find`; a writer of MCAP files, quick-junit, toml, jiff |
+//! | `ci` | `ci`: runs against programs under test, with verdicts | with `find`; quick-xml, maud, toml, jiff |
 //! | `tui` | `tui`: the transport bar | with `find`; ratatui, crossterm, toml, jiff |
 //! | `pictures` | compressed pictures in `picture`, and the graphics protocols of terminals in the bar | with `tui`; image, ratatui-image |
 //! | `foxglove` | `viewer`: a server for the Foxglove app and other viewers | foxglove, tokio-tungstenite |
@@ -50,6 +50,7 @@ pub mod decode;
 #[cfg(feature = "find")]
 pub mod find;
 pub mod marks;
+mod mcap_write;
 pub mod output;
 pub mod picture;
 pub mod player;

@@ -8,14 +8,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 21] = [
+const MAY_IMPORT: [(&str, &[&str]); 22] = [
     ("time", &[]),
     ("untrusted", &[]),
     ("clock", &["time"]),
     ("ros", &["untrusted"]),
     ("marks", &["time", "untrusted"]),
     ("bag", &["time", "ros", "untrusted"]),
-    ("cut", &["time", "bag", "ros", "transcode", "untrusted"]),
+    ("mcap_write", &["time", "bag"]),
+    (
+        "cut",
+        &["time", "bag", "mcap_write", "ros", "transcode", "untrusted"],
+    ),
     ("decode", &["time", "bag", "ros", "untrusted"]),
     ("transcode", &["bag", "ros", "untrusted"]),
     ("find", &["time", "bag", "decode", "ros", "untrusted"]),
@@ -88,6 +92,7 @@ const MAY_IMPORT: [(&str, &[&str]); 21] = [
             "ros",
             "untrusted",
             "bag",
+            "mcap_write",
             "decode",
             "find",
             "output",
@@ -99,13 +104,14 @@ const MAY_IMPORT: [(&str, &[&str]); 21] = [
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];
-const EVERY_ROOM: [&str; 19] = [
+const EVERY_ROOM: [&str; 20] = [
     "time",
     "untrusted",
     "clock",
     "ros",
     "marks",
     "bag",
+    "mcap_write",
     "cut",
     "decode",
     "transcode",

@@ -15,8 +15,8 @@ use crate::cut::options::{CopiedChunks, Cut, LatchedState};
 use crate::cut::outcome::{CutProgress, TopicShare};
 use crate::cut::target::Target;
 use crate::cut::translation::Translation;
-use crate::cut::write::chunk::Indexes;
 use crate::cut::write::file::{CutFile, Mark};
+use crate::mcap_write::Indexes;
 use crate::time::TimeRange;
 
 /// While a chunk is copied, progress is reported after so many bytes: 16 MiB.

@@ -5,7 +5,7 @@ use super::chunks::{Copy, Stop};
 use crate::bag::{Bag, DamageKind, LastOpened, Message, OpenedChunk, TopicId};
 use crate::cut::outcome::CutProgress;
 use crate::cut::translation::transcode;
-use crate::cut::write::compression::Compression;
+use crate::mcap_write::Compression;
 use crate::transcode::{TranscodeError, Transcoder};
 use crate::untrusted::Foreign;
 

@@ -9,20 +9,14 @@ use std::fs::File;
 use std::io;
 
 use mcap::MAGIC;
-use mcap::records::{Channel, ChunkHeader, op};
+use mcap::records::{Channel, ChunkHeader};
 
 use super::aligned::Aligned;
-use super::chunk::{ClosedChunk, Indexes, OpenChunk};
-use super::compression::{Compression, Compressor};
-use super::encode::Encoder;
-use super::summary::{ChunkPlace, Summary};
 use crate::bag::{Message, OtherHead, SchemaRecord, SealedChunk, StoredMessage};
+use crate::mcap_write::{
+    CHUNK_BYTES, ChunkPlace, Compression, Compressor, Encoder, Indexes, LIBRARY, OpenChunk, Summary,
+};
 use crate::time::{Ros, Time, TimeRange};
-
-/// Messages of so many bytes make a chunk: 1 MiB.
-const CHUNK: usize = 1 << 20;
-/// The library that a cut names.
-const LIBRARY: &str = concat!("bagplay ", env!("CARGO_PKG_VERSION"));
 
 /// A file that is being written.
 #[derive(Debug)]
@@ -184,7 +178,7 @@ impl CutFile {
 
     /// Writes the open chunk if it is full, or compressed in another way.
     fn make_room(&mut self, length: usize, compression: Compression) -> io::Result<()> {
-        let is_full = self.open.size() + length > CHUNK;
+        let is_full = self.open.size() + length > CHUNK_BYTES;
         if is_full || self.open.compression() != compression {
             self.close_chunk()?;
         }
@@ -201,46 +195,19 @@ impl CutFile {
         let Some(chunk) = self.open.close(&mut self.compressor)? else {
             return Ok(());
         };
-        let ClosedChunk {
-            header,
-            data,
-            indexes,
-        } = chunk;
         let at = self.at();
-        let mut head = Encoder::default();
-        head.u64(header.message_start_time);
-        head.u64(header.message_end_time);
-        head.u64(header.uncompressed_size);
-        head.u32(header.uncompressed_crc);
-        head.text(&header.compression);
-        head.u64(header.compressed_size);
-        let length = head.0.len() as u64 + header.compressed_size;
-        self.put(&[&[op::CHUNK], &length.to_le_bytes()[..], &head.0].concat())?;
-        self.put(&data)?;
-        self.put_indexes(at, &header, &indexes)
+        self.put(&chunk.head())?;
+        self.put(&chunk.data)?;
+        self.put_indexes(at, &chunk.header, &chunk.indexes)
     }
 
     /// Writes the message indexes of the chunk that begins at a place and ends here.
     fn put_indexes(&mut self, at: u64, header: &ChunkHeader, indexes: &Indexes) -> io::Result<()> {
         let length = self.at() - at;
-        let mut places = BTreeMap::new();
-        let mut records = Encoder::default();
-        for (channel, entries) in &indexes.by_channel {
-            places.insert(*channel, length + records.0.len() as u64);
-            records.message_index(*channel, entries);
-            self.summary.count(*channel, entries.len() as u64);
-        }
-        self.put(&records.0)?;
-        self.summary.add_chunk(&ChunkPlace {
-            header,
-            at,
-            length,
-            indexes: places,
-            indexes_length: records.0.len() as u64,
-        });
-        if let Some(times) = indexes.times {
-            self.summary.cover(times);
-        }
+        let encoded = indexes.encode(length);
+        self.put(&encoded.records)?;
+        let place = (header, at, length);
+        self.summary.add_indexed_chunk(place, indexes, encoded);
         Ok(())
     }
 
@@ -251,10 +218,7 @@ impl CutFile {
         channels: &BTreeMap<u16, Channel>,
     ) -> io::Result<Finished> {
         self.close_chunk()?;
-        let mut end = Encoder::default();
         let crc = self.crc.clone().finalize();
-        end.record(op::DATA_END, |to| to.u32(crc));
-        self.put(&end.0)?;
         let summary = std::mem::take(&mut self.summary);
         let finished = Finished {
             bytes: 0,
@@ -264,8 +228,8 @@ impl CutFile {
             attachments: summary.attachments(),
             metadata: summary.metadata(),
         };
-        let tail = summary.encode(self.at(), schemas, channels);
-        self.put(&tail)?;
+        let end = summary.end_of_file((self.at(), crc), schemas, channels);
+        self.put(&end)?;
         let bytes = self.at();
         self.out.finish()?;
         Ok(Finished { bytes, ..finished })

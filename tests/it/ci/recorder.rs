@@ -13,6 +13,7 @@ use bagplay::ci::outputs::{
 };
 use bagplay::ros::{Durability, History, PublishedTopic, Publisher, Qos};
 use bagplay::time::Time;
+use mcap::sans_io::{LinearReadEvent, LinearReader, LinearReaderOptions};
 
 use super::programs::{Program, READY};
 use crate::support::mcaps::incompressible;
@@ -142,6 +143,131 @@ fn what_is_recorded_is_read_back() {
     ]
     .concat();
     assert!(damage.is_empty(), "{damage:?}");
+}
+
+/// Reads all records of a file with crate mcap, which verifies the checksums.
+fn verify_checksums(bytes: &[u8]) {
+    let options = LinearReaderOptions::default()
+        .with_validate_chunk_crcs(true)
+        .with_validate_data_section_crc(true)
+        .with_validate_summary_section_crc(true);
+    let mut reader = LinearReader::new_with_options(options);
+    let mut left = bytes;
+    while let Some(event) = reader.next_event() {
+        if let LinearReadEvent::ReadRequest(most) = event.unwrap() {
+            let read = left.read(reader.insert(most)).unwrap();
+            reader.notify_read(read);
+        }
+    }
+    assert!(left.is_empty());
+}
+
+/// Reads a file with crate mcap. Returns topic, sequence, log time and publish time of each message in the order of the
+/// file, and how many schemas the summary has.
+fn as_crate_mcap_reads(path: &Path) -> (Vec<(String, u32, u64, u64)>, usize) {
+    let bytes = std::fs::read(path).unwrap();
+    verify_checksums(&bytes);
+    let read = mcap::MessageStream::new(&bytes).unwrap();
+    let messages = read.map(|message| {
+        let it = message.unwrap();
+        let topic = it.channel.topic.clone();
+        (topic, it.sequence, it.log_time, it.publish_time)
+    });
+    let summary = mcap::Summary::read(&bytes).unwrap().unwrap();
+    let mut indexed = 0;
+    for chunk in &summary.chunk_indexes {
+        let by_channel = summary.read_message_indexes(&bytes, chunk).unwrap();
+        for (channel, entries) in by_channel {
+            for entry in entries {
+                let found = summary.seek_message(&bytes, chunk, &entry).unwrap();
+                assert_eq!(found.channel.id, channel.id);
+                assert_eq!(found.log_time, entry.log_time);
+                indexed += 1;
+            }
+        }
+    }
+    let messages: Vec<_> = messages.collect();
+    assert_eq!(indexed, messages.len());
+    (messages, summary.schemas.len())
+}
+
+#[test]
+fn crate_mcap_reads_topics_that_begin_late_and_numbers_and_times_of_every_size() {
+    let (_dir, path) = file();
+    let known = Known::default();
+    known.add(0, defined(Vec::new()));
+    known.add(1, defined(Vec::new()));
+    let other_text = Definition {
+        schema: Some(Schema {
+            data: "string other\n".into(),
+            ..defined(Vec::new()).schema.unwrap()
+        }),
+        ..defined(Vec::new())
+    };
+    known.add(2, other_text);
+    let recorder = start(&path, &known);
+    let mut expected = Vec::new();
+    let mut put = |number: usize, n: i64, sequence: Option<i64>, source_time: Option<i64>| {
+        let mut sent = arrival(&topic(number), n, incompressible(n.unsigned_abs(), 1000));
+        (sent.sequence, sent.source_time) = (sequence, source_time);
+        let log_time = sent.position.to_mcap();
+        expected.push((
+            format!("/t{number}"),
+            sequence.map_or(0, |it| it.rem_euclid(1 << 32).try_into().unwrap()),
+            log_time,
+            source_time.map_or(log_time, i64::cast_unsigned),
+        ));
+        assert!(recorder.put(sent));
+    };
+    // More than two chunks before the other topics begin.
+    for n in 0..2500 {
+        put(0, n, Some(n), Some(n));
+    }
+    put(1, 2500, None, None);
+    put(2, 2501, Some(-1), Some(-5));
+    put(1, 2502, Some(1 << 32), Some(i64::MAX));
+    put(2, -3000, Some((1 << 32) + 7), Some(i64::MIN));
+    let end = recorder.finish();
+    assert_eq!((end.messages, end.error.is_none()), (2504, true));
+    let (mut found, schemas) = as_crate_mcap_reads(&path);
+    // Of the two topics of the same definition one schema is written.
+    assert_eq!(schemas, 2);
+    found.sort();
+    expected.sort();
+    assert!(found == expected);
+}
+
+#[test]
+fn a_recording_without_messages_is_a_whole_file() {
+    let (_dir, path) = file();
+    let end = start(&path, &Known::default()).finish();
+    assert_eq!((end.messages, end.error.is_none()), (0, true));
+    assert_eq!(end.bytes, std::fs::metadata(&path).unwrap().len());
+    assert_eq!(as_crate_mcap_reads(&path), (Vec::new(), 0));
+    assert_eq!(messages(&path).0.len(), 0);
+}
+
+#[test]
+fn topics_beyond_those_that_a_file_can_have_are_named_and_counted() {
+    let (_dir, path) = file();
+    let known = Known::default();
+    let recorder = start(&path, &known);
+    let most = usize::from(u16::MAX);
+    for number in 0..most + 2 {
+        known.add(number, defined(Vec::new()));
+        assert!(recorder.put(arrival(&topic(number), 0, vec![0, 1, 0, 0, 9])));
+    }
+    let end = recorder.finish();
+    assert_eq!((end.messages, end.error.is_none()), (most as u64, true));
+    let unrecorded: Vec<_> = end.unrecorded.into_iter().collect();
+    let name = |number: usize| format!("/t{number}");
+    assert_eq!(unrecorded, [(name(most), 1), (name(most + 1), 1)]);
+    assert!(
+        end.notes[0].ends_with("out.mcap has 65,535 topics, the most that a recording can have"),
+        "{:?}",
+        end.notes
+    );
+    assert_eq!(messages(&path).1.len(), most);
 }
 
 #[test]

@@ -3,23 +3,25 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use mcap::records::MessageHeader;
-use mcap::write::NoSeek;
-use mcap::{Compression, McapError, WriteOptions, Writer};
+use bytes::Bytes;
+use mcap::MAGIC;
+use mcap::records::{Channel, SchemaHeader};
 
+use crate::bag::SchemaRecord;
 use crate::ci::outputs::arrival::Arrival;
 use crate::ci::outputs::define::Definition;
+use crate::mcap_write::{
+    CHUNK_BYTES, Compression, Compressor, Encoder, LIBRARY, NewMessage, OpenChunk, Summary,
+};
 use crate::ros::{PublishedTopic, Qos};
+use crate::time::Time;
 use crate::untrusted::Foreign;
 
-/// Messages of so many bytes make a chunk.
-const CHUNK_BYTES: u64 = 1 << 20;
-/// The fastest: recording must not slow down what it records.
-const COMPRESSION_LEVEL: u32 = 1;
+/// The lowest positive level of zstd: recording must not slow down what it records.
+const ZSTD_LEVEL: i32 = 1;
 
 /// Why recording ended, or did not begin.
 #[derive(Debug, thiserror::Error)]
@@ -46,13 +48,14 @@ pub enum RecordError {
         /// The error from the system.
         source: io::Error,
     },
-    /// Something cannot be expressed in an MCAP file.
-    #[error("{} cannot be written: {source}", Foreign::path(path))]
-    Format {
+    /// A recording has at most 65,535 topics. Further ones are not recorded, and recording continues.
+    #[error(
+        "{} has 65,535 topics, the most that a recording can have",
+        Foreign::path(path)
+    )]
+    TooManyTopics {
         /// The file.
         path: PathBuf,
-        /// The error from the writer.
-        source: McapError,
     },
     /// The thread that writes it panicked: a defect of this program.
     #[error("the thread that writes {} panicked", Foreign::path(path))]
@@ -77,16 +80,18 @@ pub enum RecordError {
 pub(super) struct RecordingFile {
     path: PathBuf,
     file: File,
-    writer: Writer<NoSeek<Pending>>,
-    /// What the writer has finished and the file does not have yet: whole records.
-    pending: Pending,
+    /// How many bytes the file has: whole records.
     written: u64,
-    has_open_chunk: bool,
+    /// The checksum of what the file has.
+    crc: crc32fast::Hasher,
+    schemas: BTreeMap<u16, SchemaRecord>,
+    channels: BTreeMap<u16, Channel>,
+    /// Records that come before the next chunk: new definitions, and at first the head of the file.
+    pending: Encoder,
+    open: OpenChunk,
+    compressor: Compressor,
+    summary: Summary,
 }
-
-/// The end of the file, as long as it is in memory. All clones are the same.
-#[derive(Clone, Default)]
-struct Pending(Arc<Mutex<Vec<u8>>>);
 
 impl RecordingFile {
     /// Makes the file, or empties it.
@@ -96,30 +101,21 @@ impl RecordingFile {
             source,
         };
         let file = File::create(path).map_err(create)?;
-        let pending = Pending::default();
-        let options = WriteOptions::new()
-            .profile("ros2")
-            .library(concat!("bagplay ", env!("CARGO_PKG_VERSION")))
-            .compression(Some(Compression::Zstd))
-            .compression_level(COMPRESSION_LEVEL)
-            .compression_threads(0)
-            .chunk_size(Some(CHUNK_BYTES))
-            // Chunks are built in memory.
-            .disable_seeking(true);
-        let writer = options.create(NoSeek::new(pending.clone()));
-        let writer = writer.map_err(|source| RecordError::Format {
-            path: path.to_owned(),
-            source,
-        })?;
+        let mut pending = Encoder(MAGIC.to_vec());
+        pending.header("ros2", LIBRARY);
         let mut made = Self {
             path: path.to_owned(),
             file,
-            writer,
-            pending,
             written: 0,
-            has_open_chunk: false,
+            crc: crc32fast::Hasher::new(),
+            schemas: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            pending,
+            open: OpenChunk::default(),
+            compressor: Compressor::with_zstd_level(ZSTD_LEVEL),
+            summary: Summary::default(),
         };
-        made.commit()?;
+        made.flush()?;
         Ok(made)
     }
 
@@ -129,11 +125,6 @@ impl RecordingFile {
         topic: &PublishedTopic,
         definition: &Definition,
     ) -> Result<u16, RecordError> {
-        // As rosbag2 does: a type without a definition keeps its name, in a schema without text.
-        let (encoding, text) = match &definition.schema {
-            Some(schema) => (schema.encoding.as_str(), &schema.data[..]),
-            None => ("ros2msg", &[][..]),
-        };
         let offers = if definition.offers.is_empty() {
             vec![topic.qos]
         } else {
@@ -149,102 +140,127 @@ impl RecordingFile {
                 topic.type_hash.clone().unwrap_or_default(),
             ),
         ]);
-        let schema = self.writer.add_schema(&topic.type_name, encoding, text);
-        let added = schema.and_then(|schema| {
-            let writer = &mut self.writer;
-            writer.add_channel(schema, &topic.name, "cdr", &metadata)
-        });
-        self.has_open_chunk = true;
-        added.map_err(|source| self.format(source))
+        let id = self.next_id(self.channels.len())?;
+        let channel = Channel {
+            id,
+            schema_id: self.schema_id(&topic.type_name, definition)?,
+            topic: topic.name.clone(),
+            message_encoding: "cdr".to_owned(),
+            metadata,
+        };
+        self.pending.channel(&channel);
+        self.channels.insert(id, channel);
+        Ok(id)
+    }
+
+    /// The id of a type's schema; topics with equal type name, encoding and text share it.
+    fn schema_id(&mut self, type_name: &str, definition: &Definition) -> Result<u16, RecordError> {
+        // As rosbag2 does: a type without a definition keeps its name, in a schema without text.
+        let (encoding, text) = match &definition.schema {
+            Some(schema) => (schema.encoding.as_str(), &schema.data[..]),
+            None => ("ros2msg", &[][..]),
+        };
+        let is_it = |(_, known): &(&u16, &SchemaRecord)| {
+            (known.header.name.as_str(), known.header.encoding.as_str()) == (type_name, encoding)
+                && known.data == text
+        };
+        if let Some((id, _)) = self.schemas.iter().find(is_it) {
+            return Ok(*id);
+        }
+        let id = self.next_id(self.schemas.len())?;
+        let schema = SchemaRecord {
+            header: SchemaHeader {
+                id,
+                name: type_name.to_owned(),
+                encoding: encoding.to_owned(),
+            },
+            data: Bytes::copy_from_slice(text),
+        };
+        self.pending.schema(&schema);
+        self.schemas.insert(id, schema);
+        Ok(id)
+    }
+
+    /// The next id. Ids begin at 1: schema id 0 means no schema.
+    fn next_id(&self, others: usize) -> Result<u16, RecordError> {
+        u16::try_from(others + 1).map_err(|_| RecordError::TooManyTopics {
+            path: self.path.clone(),
+        })
     }
 
     /// Adds a message; returns whether a chunk was written, with all messages before this one.
     pub(super) fn write(&mut self, channel: u16, arrival: &Arrival) -> Result<bool, RecordError> {
-        let log_time = arrival.position.to_mcap();
-        let written = self.written;
         // The format has 32 bits for it.
         let sequence = arrival.sequence.unwrap_or(0).rem_euclid(1 << 32);
-        let header = MessageHeader {
-            channel_id: channel,
+        let message = NewMessage {
             sequence: u32::try_from(sequence).expect("less than 2^32"),
-            log_time,
-            publish_time: arrival.source_time.map_or(log_time, i64::cast_unsigned),
+            log_time: arrival.position,
+            publish_time: arrival
+                .source_time
+                .map_or(arrival.position, Time::from_nanos),
+            payload: &arrival.payload,
         };
-        let added = self
-            .writer
-            .write_to_known_channel(&header, &arrival.payload);
-        self.has_open_chunk = true;
-        added.map_err(|source| self.format(source))?;
-        self.commit()?;
-        Ok(self.written > written)
+        let is_full =
+            self.open.size() > 0 && self.open.size() + message.payload.len() > CHUNK_BYTES;
+        if is_full {
+            self.flush()?;
+        }
+        self.open.begin(Compression::Zstd);
+        self.open.add_new(&message, channel);
+        Ok(is_full)
+    }
+
+    /// Whether there are messages or topics that the file does not have yet.
+    pub(super) fn has_open_chunk(&self) -> bool {
+        self.open.size() > 0 || !self.pending.0.is_empty()
     }
 
     /// Finishes the chunk that is being built and writes it.
     pub(super) fn flush(&mut self) -> Result<(), RecordError> {
-        if std::mem::take(&mut self.has_open_chunk) {
-            let flushed = self.writer.flush();
-            flushed.map_err(|source| self.format(source))?;
-        }
-        self.commit()
-    }
-
-    /// Whether there are messages that the file does not have yet.
-    pub(super) fn has_open_chunk(&self) -> bool {
-        self.has_open_chunk
+        let definitions = std::mem::take(&mut self.pending).0;
+        let closed = self.open.close(&mut self.compressor);
+        let Some(chunk) = closed.map_err(|source| self.write_error(source))? else {
+            return self.append(&definitions);
+        };
+        let at = self.written + definitions.len() as u64;
+        let head = chunk.head();
+        let length = (head.len() + chunk.data.len()) as u64;
+        let encoded = chunk.indexes.encode(length);
+        let parts = [&definitions, &head, &chunk.data, &encoded.records];
+        self.append(&parts.map(Vec::as_slice).concat())?;
+        let place = (&chunk.header, at, length);
+        self.summary
+            .add_indexed_chunk(place, &chunk.indexes, encoded);
+        Ok(())
     }
 
     /// Writes the index; returns the size of the file in bytes.
     pub(super) fn finish(mut self) -> Result<u64, RecordError> {
         self.flush()?;
-        let finished = self.writer.finish();
-        finished.map_err(|source| self.format(source))?;
-        self.commit()?;
+        let crc = self.crc.clone().finalize();
+        let summary = std::mem::take(&mut self.summary);
+        let end = summary.end_of_file((self.written, crc), &self.schemas, &self.channels);
+        self.append(&end)?;
         Ok(self.written)
     }
 
-    fn commit(&mut self) -> Result<(), RecordError> {
-        let mut pending = self.pending.bytes();
-        if pending.is_empty() {
-            return Ok(());
-        }
-        let wrote = self.file.write_all(&pending);
-        if wrote.is_ok() {
-            self.written += pending.len() as u64;
-            pending.clear();
-        }
-        drop(pending);
-        wrote.map_err(|source| {
+    /// Writes whole records. On an error, tries to cut the file back to its last whole record.
+    fn append(&mut self, records: &[u8]) -> Result<(), RecordError> {
+        self.file.write_all(records).map_err(|source| {
             // What is cut inside a record could be read, too, but with damage.
             let _ = self.file.set_len(self.written);
-            RecordError::Write {
-                path: self.path.clone(),
-                written: self.written,
-                source,
-            }
-        })
+            self.write_error(source)
+        })?;
+        self.written += records.len() as u64;
+        self.crc.update(records);
+        Ok(())
     }
 
-    fn format(&self, source: McapError) -> RecordError {
-        RecordError::Format {
+    fn write_error(&self, source: io::Error) -> RecordError {
+        RecordError::Write {
             path: self.path.clone(),
+            written: self.written,
             source,
         }
-    }
-}
-
-impl Pending {
-    fn bytes(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Write for Pending {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

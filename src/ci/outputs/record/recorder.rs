@@ -74,7 +74,7 @@ pub struct Recorded {
     pub bytes: u64,
     /// How many messages of each topic are not in it.
     pub unrecorded: BTreeMap<String, u64>,
-    /// What was noticed, one sentence each: topics without a definition.
+    /// What was noticed, one sentence each: topics without a definition, topics beyond the limit.
     pub notes: Vec<String>,
     /// Why recording ended early.
     pub error: Option<RecordError>,

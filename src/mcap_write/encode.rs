@@ -4,6 +4,9 @@ use mcap::records::{Channel, op};
 
 use crate::bag::SchemaRecord;
 
+/// The library that a written file names.
+pub(crate) const LIBRARY: &str = concat!("bagplay ", env!("CARGO_PKG_VERSION"));
+
 /// Bytes of records, one behind the other.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Encoder(pub(crate) Vec<u8>);

@@ -1,4 +1,4 @@
-//! [`Compressor`]: compresses new chunks as the chunks were compressed from which their messages come.
+//! [`Compressor`]: compresses new chunks.
 
 use std::io::{self, Write as _};
 
@@ -36,12 +36,26 @@ impl Compression {
 }
 
 /// Compresses one chunk after the other.
-#[derive(Default)]
 pub(crate) struct Compressor {
+    zstd_level: i32,
     zstd: Option<bulk::Compressor<'static>>,
 }
 
+impl Default for Compressor {
+    /// The default level of zstd, 3.
+    fn default() -> Self {
+        Self::with_zstd_level(DEFAULT_COMPRESSION_LEVEL)
+    }
+}
+
 impl Compressor {
+    pub(crate) const fn with_zstd_level(level: i32) -> Self {
+        Self {
+            zstd_level: level,
+            zstd: None,
+        }
+    }
+
     /// The compressed bytes; without compression they are the same.
     pub(crate) fn compress(&mut self, how: Compression, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         match how {
@@ -58,9 +72,7 @@ impl Compressor {
             Compression::Zstd => {
                 let zstd = match &mut self.zstd {
                     Some(zstd) => zstd,
-                    None => self
-                        .zstd
-                        .insert(bulk::Compressor::new(DEFAULT_COMPRESSION_LEVEL)?),
+                    None => self.zstd.insert(bulk::Compressor::new(self.zstd_level)?),
                 };
                 zstd.compress(&bytes)
             }

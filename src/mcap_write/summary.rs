@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcap::MAGIC;
 use mcap::records::{Channel, ChunkHeader, op};
 
+use super::chunk::{EncodedIndexes, Indexes};
 use super::encode::Encoder;
 use crate::bag::{OtherHead, SchemaRecord};
 use crate::time::TimeRange;
@@ -67,6 +68,28 @@ impl Summary {
         });
     }
 
+    /// Adds the chunk whose record begins at `at` and has `length` bytes, frame included; `encoded` follows it.
+    pub(crate) fn add_indexed_chunk(
+        &mut self,
+        (header, at, length): (&ChunkHeader, u64, u64),
+        indexes: &Indexes,
+        encoded: EncodedIndexes,
+    ) {
+        self.add_chunk(&ChunkPlace {
+            header,
+            at,
+            length,
+            indexes_length: encoded.records.len() as u64,
+            indexes: encoded.places,
+        });
+        for (channel, entries) in &indexes.by_channel {
+            self.count(*channel, entries.len() as u64);
+        }
+        if let Some(times) = indexes.times {
+            self.cover(times);
+        }
+    }
+
     pub(crate) fn count(&mut self, channel: u16, messages: u64) {
         *self.counts.entry(channel).or_default() += messages;
     }
@@ -111,9 +134,24 @@ impl Summary {
         self.chunks.count.into()
     }
 
+    /// The `DataEnd` record, which begins at `at`, and everything after it. `crc` is the checksum of the bytes before
+    /// `at`.
+    pub(crate) fn end_of_file(
+        self,
+        (at, crc): (u64, u32),
+        schemas: &BTreeMap<u16, SchemaRecord>,
+        channels: &BTreeMap<u16, Channel>,
+    ) -> Vec<u8> {
+        let mut end = Encoder::default();
+        end.record(op::DATA_END, |to| to.u32(crc));
+        let at = at + end.0.len() as u64;
+        end.bytes(&self.encode(at, schemas, channels));
+        end.0
+    }
+
     /// The summary section, the summary offset section, the footer and the magic of a file whose data section ends at
     /// `at`. Their checksum covers everything up to its own place.
-    pub(crate) fn encode(
+    fn encode(
         self,
         at: u64,
         schemas: &BTreeMap<u16, SchemaRecord>,

@@ -26,6 +26,19 @@ impl Indexes {
     }
 }
 
+/// Bytes of records in a chunk, before compression. Compared together with the next payload, so a chunk of several
+/// messages can have up to 31 bytes more. A longer message has its own chunk.
+pub(crate) const CHUNK_BYTES: usize = 1 << 20;
+
+/// The fields of a message to write, without its channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewMessage<'a> {
+    pub(crate) sequence: u32,
+    pub(crate) log_time: Time<Ros>,
+    pub(crate) publish_time: Time<Ros>,
+    pub(crate) payload: &'a [u8],
+}
+
 /// A chunk that has not been written yet.
 #[derive(Debug, Default)]
 pub(crate) struct OpenChunk {
@@ -40,6 +53,46 @@ pub(crate) struct ClosedChunk {
     pub(crate) header: ChunkHeader,
     pub(crate) data: Vec<u8>,
     pub(crate) indexes: Indexes,
+}
+
+/// Message indexes as records, and where each begins.
+#[derive(Debug)]
+pub(crate) struct EncodedIndexes {
+    pub(crate) records: Vec<u8>,
+    /// Where the message index of each channel begins, in bytes from the start of the chunk record.
+    pub(crate) places: BTreeMap<u16, u64>,
+}
+
+impl Indexes {
+    /// Their records. `chunk_length` is the number of bytes of the chunk record, frame included.
+    pub(crate) fn encode(&self, chunk_length: u64) -> EncodedIndexes {
+        let mut places = BTreeMap::new();
+        let mut records = Encoder::default();
+        for (channel, entries) in &self.by_channel {
+            places.insert(*channel, chunk_length + records.0.len() as u64);
+            records.message_index(*channel, entries);
+        }
+        EncodedIndexes {
+            records: records.0,
+            places,
+        }
+    }
+}
+
+impl ClosedChunk {
+    /// Its record up to the data, which follow.
+    pub(crate) fn head(&self) -> Vec<u8> {
+        let header = &self.header;
+        let mut head = Encoder::default();
+        head.u64(header.message_start_time);
+        head.u64(header.message_end_time);
+        head.u64(header.uncompressed_size);
+        head.u32(header.uncompressed_crc);
+        head.text(&header.compression);
+        head.u64(header.compressed_size);
+        let length = head.0.len() as u64 + header.compressed_size;
+        [&[op::CHUNK], &length.to_le_bytes()[..], &head.0].concat()
+    }
 }
 
 impl OpenChunk {
@@ -69,13 +122,25 @@ impl OpenChunk {
 
     /// Adds a message with another log time.
     pub(crate) fn add_at(&mut self, log_time: Time<Ros>, message: &Message, channel: u16) {
-        self.indexes.add(channel, log_time, self.size() as u64);
+        let new = NewMessage {
+            sequence: message.sequence,
+            log_time,
+            publish_time: message.publish_time,
+            payload: &message.payload,
+        };
+        self.add_new(&new, channel);
+    }
+
+    /// Adds a message with these fields.
+    pub(crate) fn add_new(&mut self, message: &NewMessage<'_>, channel: u16) {
+        self.indexes
+            .add(channel, message.log_time, self.size() as u64);
         self.records.record(op::MESSAGE, |to| {
             to.u16(channel);
             to.u32(message.sequence);
-            to.u64(log_time.to_mcap());
+            to.u64(message.log_time.to_mcap());
             to.u64(message.publish_time.to_mcap());
-            to.bytes(&message.payload);
+            to.bytes(message.payload);
         });
     }
 
