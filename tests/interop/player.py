@@ -53,15 +53,23 @@ def play_to_nobody(recording: Path, *arguments: str, timeout: float = 180) -> Ru
     return Run(done.returncode, summary, done.stderr)
 
 
+# What `free_port` has returned.
+_ports: set[int] = set()
+
+
 def free_port() -> int:
-    """A loopback port on which nobody listens, outside the range that the system assigns to connections."""
+    """A loopback port on which nobody listens, outside the range that the system assigns to connections. No port is returned
+    twice: a caller may ask for several before anybody listens on the first one."""
     while True:
         port = random.randrange(20_000, 32_000)
+        if port in _ports:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+        _ports.add(port)
         return port
 
 
@@ -131,7 +139,14 @@ class Player:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, _, failure, __):
+        if failure is not None:
+            code = self._process.poll()
+            state = "still running" if code is None else f"exit code {code}"
+            failure.add_note(f"the player: {state}\n{self.stderr()}")
+        self.close()
+
+    def close(self) -> None:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()

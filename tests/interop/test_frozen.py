@@ -58,7 +58,7 @@ class Frozen:
             self._child.wait()
             self._child.stdout.close()
         if self._player is not None:
-            self._player.__exit__()
+            self._player.close()
         self._player = self._child = None
 
 
