@@ -4,6 +4,7 @@
 
 pub(crate) mod log_file;
 pub(crate) mod queue;
+mod reworded;
 pub(crate) mod stdout;
 
 use std::collections::VecDeque;
@@ -167,7 +168,14 @@ fn stderr_takes_more() -> bool {
 /// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. If
 /// a directive cannot be parsed, or names a span or a field, all are ignored.
 fn filter(level: LevelFilter, requested: &str) -> Targets {
-    let own = Targets::new().with_targets(OURS.map(|target| (target, level)));
+    let viewers = if level >= LevelFilter::WARN {
+        LevelFilter::INFO
+    } else {
+        LevelFilter::OFF
+    };
+    let own = Targets::new()
+        .with_targets(OURS.map(|target| (target, level)))
+        .with_target(reworded::SLOW_VIEWERS, viewers);
     // `Targets` takes an empty directive for the level `error`, an empty target for every target, and a space for a
     // part of a name.
     let directives = requested.split(',').map(str::trim);
@@ -318,16 +326,22 @@ impl fmt::Debug for Log {
 
 impl<S: Subscriber> Layer<S> for Log {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let module = event.metadata().target();
+        let metadata = event.metadata();
+        let module = metadata.target();
         let mut text = String::new();
         // Writing into a string does not fail. The text alone; each destination adds its own label.
         let _ = DefaultFields::new().format_fields(Writer::new(&mut text), event);
+        let is_ours = OURS.contains(&module.split("::").next().unwrap_or_default());
+        let (level, text, is_ours) = match reworded::slow_viewer(module, &text) {
+            Some(warning) => (Level::WARN, warning, true),
+            None => (*metadata.level(), text, is_ours),
+        };
         self.destinations().put(LogRecord {
             at: Timestamp::now(),
-            level: *event.metadata().level(),
+            level,
             // Nothing that a message quotes may control a terminal, end the line or flood the log.
             text: Foreign::text(&text).to_string(),
-            is_ours: OURS.contains(&module.split("::").next().unwrap_or_default()),
+            is_ours,
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -64,6 +64,11 @@ impl Client {
         });
         client.later.push_front(Got::State(state));
         client
+    }
+
+    /// Its end of the connection.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.socket.get_ref().local_addr().unwrap()
     }
 
     /// Connected; the player may not have started.
@@ -269,7 +274,7 @@ impl Client {
     /// Sends a request; returns its id.
     pub(crate) fn request(&mut self, play: bool, speed: f32, seek: Option<u64>) -> String {
         self.requests += 1;
-        let own = self.socket.get_ref().local_addr().unwrap().port();
+        let own = self.address().port();
         let id = format!("{own}-{}", self.requests);
         let request = request(u8::from(!play), speed, seek, &id);
         self.send_bytes(&request);

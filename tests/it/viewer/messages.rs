@@ -1,6 +1,7 @@
 //! The messages that viewers receive.
 
-use std::io::Cursor;
+use std::io::{Cursor, ErrorKind, Read, Write};
+use std::net::TcpStream;
 
 use bagplay::bag::{Direction, Message, Selection, StartAt};
 use bagplay::player::{Command, Options, Pace, WhenDone};
@@ -11,6 +12,7 @@ use mcap::records::MessageHeader;
 use super::client::{Client, Data, ENDED, Got, PAUSED};
 use super::{SECOND, Served, recording};
 use crate::support::mcaps::{Note, Spec, bag, incompressible};
+use crate::support::patience::PATIENCE;
 
 /// The messages of a recording, in order.
 fn recorded(served: &Served) -> Vec<Data> {
@@ -198,6 +200,72 @@ fn a_viewer_that_never_reads_holds_nobody() {
     // This returns although one never reads; the other one is told.
     drop(served.server);
     reader.wait("the end", |got| (*got == Got::Closed).then_some(()));
+}
+
+#[test]
+fn a_viewer_that_reads_again_goes_on_with_what_is_new() {
+    // More than sockets and queues hold.
+    const COUNT: u64 = 3000;
+    let note = |n: u64| {
+        let payload = [&n.to_le_bytes()[..], &incompressible(n + 1, 16 << 10)].concat();
+        Note::new(0, SECOND + n, payload)
+    };
+    let chunks = (0..COUNT / 20).map(|c| (c * 20..(c + 1) * 20).map(note).collect());
+    let served = Served::with(bag(&Spec::new(chunks.collect()).write()), |options| {
+        Options {
+            pace: Pace::Max,
+            ..options
+        }
+    });
+    let mut slow = Client::connect(served.port());
+    slow.subscribe(&["/t0"]);
+    slow.sync();
+    let mut reader = Client::connect(served.port());
+    served.transport.ask(Command::Play).unwrap();
+    reader.state("the end", |state| state.status == ENDED);
+    let mut numbers = Vec::new();
+    while numbers.last() != Some(&(COUNT - 1)) {
+        let payload = slow.data().payload;
+        numbers.push(u64::from_le_bytes(*payload.first_chunk().unwrap()));
+    }
+    // The oldest of those that waited are dropped.
+    assert!(numbers.len() < usize::try_from(COUNT).unwrap());
+    assert!(numbers.is_sorted());
+    slow.state("the end", |state| state.status == ENDED);
+    slow.ask(false, 1.0, Some(SECOND + 7));
+    slow.wait("the message at a new position", |got| {
+        matches!(got, Got::Data(data) if data.time == SECOND + 7).then_some(())
+    });
+}
+
+#[test]
+fn others_go_on_when_a_viewer_is_killed_or_is_none() {
+    let served = Served::paused(recording());
+    let [mut killed, mut other] = [(); 2].map(|()| Client::connect(served.port()));
+    for client in [&mut killed, &mut other] {
+        client.subscribe(&["/fast"]);
+        client.sync();
+    }
+    // One sends no WebSocket, and one nothing at all.
+    let [mut nonsense, _silent] =
+        [(); 2].map(|()| TcpStream::connect(("127.0.0.1", served.port())).unwrap());
+    nonsense.write_all(b"\x00\xff nonsense\r\n\r\n").unwrap();
+    killed.ask(true, 1.0, None);
+    killed.data();
+    // Closed without a word, with messages on their way to it.
+    drop(killed);
+    for n in 0..400 {
+        assert_eq!(other.data().payload, format!("fast {n}").into_bytes());
+    }
+    let mut again = Client::connect(served.port());
+    again.subscribe(&["/fast"]);
+    assert_eq!(again.data().payload, b"fast 399");
+    nonsense.set_read_timeout(Some(PATIENCE)).unwrap();
+    // Refused: an answer, or none, and the end.
+    let mut answer = Vec::new();
+    let end = nonsense.read_to_end(&mut answer);
+    let is_reset = |error: &std::io::Error| error.kind() == ErrorKind::ConnectionReset;
+    assert!(end.as_ref().err().is_none_or(is_reset), "{end:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::SECOND;
 use super::client::{Client, Data, PLAYING};
-use crate::support::mcaps::{Files, Note, Spec};
+use crate::support::mcaps::{Files, Note, Spec, incompressible};
 
 fn play(bag: &Path, args: &[&str]) -> Command {
     let mut play = Command::new(assert_cmd::cargo::cargo_bin("play"));
@@ -174,6 +174,25 @@ fn who_opens_it_to_the_network_is_told_what_that_means() {
         "{log}"
     );
     assert!(log.contains("0 connections of viewers"), "{log}");
+}
+
+#[test]
+fn a_viewer_whose_messages_are_dropped_is_named() {
+    // More than sockets and the queue of a viewer hold.
+    let note = |n: u64| Note::new(0, SECOND + n, incompressible(n + 1, 16 << 10));
+    let chunks = (0..150).map(|c| (c * 20..(c + 1) * 20).map(note).collect());
+    let files = Files::of([Spec::new(chunks.collect()).write()]);
+    let args = "--wire null --foxglove 0 --start-paused --rate max --format json";
+    let args: Vec<&str> = args.split(' ').collect();
+    let run = Run::start(&files.paths[0], &args);
+    let mut slow = Client::connect(run.port);
+    slow.subscribe(&["/t0"]);
+    slow.sync();
+    slow.ask(true, 1000.0, None);
+    let (summary, log) = run.end();
+    assert_eq!(summary["messages_sent"], 3000);
+    let words = format!("warning: viewer {} does not keep up: ", slow.address());
+    assert!(log.contains(&words), "{log}");
 }
 
 #[test]
