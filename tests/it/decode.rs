@@ -839,7 +839,7 @@ fn compare_fields(topic: &Topic, payload: &[u8]) -> usize {
 }
 
 #[test]
-fn fields_have_the_values_that_are_shown() {
+fn fields_also_of_real_recordings_have_the_values_that_are_shown() {
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
     let mut files = vec![PathBuf::from(demo)];
     files.extend(data().iter().flat_map(|dir| recordings(dir)));

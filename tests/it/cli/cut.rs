@@ -38,7 +38,7 @@ fn digest(bag: &Path) -> (String, u64) {
 }
 
 #[test]
-fn a_cut_of_everything_plays_with_the_same_digest() {
+fn a_cut_of_everything_also_of_real_recordings_plays_with_the_same_digest() {
     let dir = tempfile::tempdir().unwrap();
     let mut all = vec![demo()];
     if let Some(data) = data() {
