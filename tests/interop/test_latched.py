@@ -1,11 +1,7 @@
 """A late joiner gets the latched messages. It requests them as the subscriptions of rmw_zenoh do."""
 
-import threading
-
-import zenoh
-from zenoh import ext
-
 import clock
+from late_node import LateSubscriber
 from node import CLOCK, Node, session
 from player import Player
 from recording import digest
@@ -15,35 +11,6 @@ RATE = 1
 SECOND = 1_000_000_000
 # The camera's /tf_static comes at 1.7 s.
 LATE_NS = 3 * SECOND
-
-
-class LateSubscriber:
-    """Transient local and reliable, depth 10; collects payloads."""
-
-    def __init__(self, opened: zenoh.Session, topic):
-        self.payloads: list[bytes] = []
-        self.attachments: list[bytes] = []
-        self._arrived = threading.Condition()
-
-        def record(sample: zenoh.Sample) -> None:
-            with self._arrived:
-                self.attachments.append(sample.attachment.to_bytes())
-                self.payloads.append(sample.payload.to_bytes())
-                self._arrived.notify_all()
-
-        self._subscriber = ext.declare_advanced_subscriber(
-            opened,
-            f"0/{topic.name.strip('/')}/{topic.dds_type}/{topic.hash}",
-            record,
-            history=ext.HistoryConfig(detect_late_publishers=True, max_samples=10),
-            recovery=ext.RecoveryConfig(periodic_queries=None, heartbeat=True),
-            subscriber_detection=True,
-        )
-
-    def settle(self, count: int, timeout: float = 60) -> None:
-        """Waits for `count` messages or the timeout; the caller compares."""
-        with self._arrived:
-            self._arrived.wait_for(lambda: len(self.payloads) >= count, timeout)
 
 
 def test_a_late_joiner_gets_the_latched_messages(demo):

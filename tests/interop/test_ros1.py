@@ -9,7 +9,8 @@ from mcap.reader import NonSeekingReader, make_reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import checks
-from node import Node
+from late_node import LateSubscriber
+from node import Node, session
 from player import BINARY, Player, environment
 from recording import Recording
 
@@ -145,7 +146,7 @@ def test_a_converted_recording_keeps_metadata_and_says_what_is_latched(data, tmp
         assert ("transient_local" in offers) == (recorded["latching"] == "1"), channel.topic
 
 
-@pytest.mark.parametrize("name", ["turtlesim_ros1/example_zstd.mcap", "husky_ros1/test1_lz4.mcap", "ouster_ros1/test.mcap"])
+@pytest.mark.parametrize("name", RECORDINGS)
 def test_ros1_recordings_are_played_as_they_are_converted(data, tmp_path, name):
     out = tmp_path / "ros2.mcap"
     convert(data / name, out)
@@ -167,3 +168,26 @@ def test_without_transcoding_ros1_topics_are_not_played(data):
     with Player(data / "husky_ros1/test1_lz4.mcap", *arguments) as player:
         assert player.exit_code(60) == 3
         assert "without --transcode off they are sent as ROS 2 messages" in player.stderr()
+
+
+def test_late_nodes_get_the_last_message_of_each_latched_publisher(data, tmp_path):
+    name, out, seconds = "turtlesim_ros1/example_zstd.mcap", tmp_path / "ros2.mcap", 20
+    convert(data / name, out)
+    converted = Recording(out)
+    position = converted.start + seconds * 10**9
+    # The last message of each channel that is latched, in order; a channel belongs to one publisher.
+    last = {}
+    for _, channel, message in read(data / name):
+        if channel.metadata["latching"] == "1" and message.log_time <= position:
+            last[channel.id] = channel.topic, message.log_time
+    want = {topic: [] for topic, _ in last.values()}
+    for topic, time in sorted(last.values(), key=lambda it: it[1]):
+        want[topic] += [it.data for it in converted.messages if (it.topic, it.log_time) == (topic, time)]
+    assert {topic: len(messages) for topic, messages in want.items()} == {"/rosout": 3, "/tf_static": 1}
+    with Player(data / name, "--begin-at", f"+{seconds}s", "--start-paused") as player:
+        player.wait_for_log("paused at the start")
+        with session(player.port) as opened:
+            for topic, messages in want.items():
+                subscriber = LateSubscriber(opened, converted.topics[topic])
+                subscriber.settle(len(messages))
+                assert subscriber.payloads == messages, topic

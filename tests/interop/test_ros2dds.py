@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import zenoh
-from cyclonedds.idl.types import int32, uint8, uint32
+from cyclonedds.idl.types import float64, int32, uint8, uint32, uint64
 
 import dds
 from clock import is_at_100_hz
@@ -64,15 +64,17 @@ def test_every_message_of_the_demo_arrives_byte_for_byte(demo, domain, tmp_path)
 
 def test_late_joiners_get_all_latched_messages(demo, domain, tmp_path):
     port = free_port()
-    static = [message.data for message in demo.messages if message.topic == "/tf_static"]
-    assert len(static) == 2
+    types = {"/tf_static": "tf2_msgs/msg/TFMessage", "/robot_description": "std_msgs/msg/String"}
+    latched = {topic: [message.data for message in demo.messages if message.topic == topic] for topic in types}
+    assert len(latched["/tf_static"]) == 2
     with dds.Bridge(tmp_path, port, domain), on_dds(port, demo.path, "--begin-at", "+2s", "--start-paused") as player:
         player.wait_for_log("paused at the start")
         for name in ("early", "late"):
             node = dds.Node(domain, name)
-            reader = node.subscribe("/tf_static", "tf2_msgs/msg/TFMessage", dds.profile(latched=True, depth=100))
-            dds.until(name, lambda: len(reader.take()) >= len(static))
-            assert [unpadded(*pair) for pair in zip(reader.payloads, static, strict=True)] == static
+            for topic, want in latched.items():
+                reader = node.subscribe(topic, types[topic], dds.profile(latched=True, depth=100))
+                dds.until(f"{name} {topic}", lambda: len(reader.take()) >= len(want))
+                assert [unpadded(*pair) for pair in zip(reader.payloads, want, strict=True)] == want
 
 
 def test_the_clock_arrives_in_order(demo, domain, tmp_path):
@@ -111,6 +113,15 @@ def test_services_of_the_player_are_answered(demo, domain, tmp_path):
         pause.call(nothing=0)
         assert is_paused.call(nothing=0).paused
         assert seek.call(sec=1760000010, nanosec=0).success
+        set_rate = client("set_rate", "SetRate", {"rate": float64}, {"success": bool})
+        play_next = client("play_next", "PlayNext", EMPTY, {"success": bool})
+        burst = client("burst", "Burst", {"num_messages": uint64}, {"actually_burst": uint64})
+        for one in (set_rate, play_next, burst):
+            dds.until("a service", one.is_ready)
+        assert set_rate.call(rate=2.0).success
+        assert not set_rate.call(rate=0.0).success
+        assert play_next.call(nothing=0).success
+        assert burst.call(num_messages=3).actually_burst == 3
         stop = client("stop", "Stop", EMPTY, {"return_code": int32, "error_string": str})
         dds.until("a service", stop.is_ready)
         assert stop.call(nothing=0).return_code == 0
@@ -187,6 +198,7 @@ def test_a_bridge_that_stands_still_is_named_and_goes_on_where_it_stood(domain, 
             bridge.stop()
             player.wait_for_log("read nothing for")
             bridge.go_on()
+            player.wait_for_log("reading again after")
             before = len(large.take())
             dds.until("messages again", lambda: len(large.take()) > before + 300)
             player.interrupt()
