@@ -72,4 +72,13 @@ mod tests {
         assert!(!has_router(RouterCheck::Times(1), &endpoint));
         assert!(has_router(RouterCheck::Skip, &endpoint));
     }
+
+    #[test]
+    fn a_router_listens_on_loopback_alone() {
+        let listeners = router_listeners(7447);
+        let is_loopback =
+            |it: &String| ["tcp/127.0.0.1:7447", "tcp/[::1]:7447"].contains(&it.as_str());
+        assert!(!listeners.is_empty(), "{listeners:?}");
+        assert!(listeners.iter().all(is_loopback), "{listeners:?}");
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cli::{demo, json, play};
 use crate::support::network::free_endpoint;
-use crate::support::ros1::{ChannelSpec, ros1_file, string};
+use crate::support::ros1::{ChannelSpec, cdr_string, ros1_file, string};
 
 /// Two topics that can be transcoded, one of which has a message that cannot, and two that cannot, for the same reason.
 fn recording() -> Vec<u8> {
@@ -143,6 +143,49 @@ fn info_says_what_is_transcoded() {
     info.args(["info", "--format", "json"]).arg(demo());
     let info = json(&info.output().unwrap().stdout);
     assert!(info["topics"][0]["ros2_type"].is_null());
+}
+
+#[test]
+fn info_says_which_wires_take_a_topic_and_why_others_do_not() {
+    let channel = |topic, name, schema_encoding, encoding| ChannelSpec {
+        topic,
+        schema: (name, schema_encoding, "string data\n"),
+        encoding,
+        metadata: &[],
+    };
+    let channels = [
+        channel("/ros2", "std_msgs/msg/String", "ros2msg", "cdr"),
+        channel("/own", "own_msgs/msg/Text", "ros2msg", "cdr"),
+        channel("/json", "Object", "jsonschema", "json"),
+        ChannelSpec::ros1("/ros1", "std_msgs/String", "string data\n"),
+    ];
+    let (cdr, ros1) = (cdr_string("x"), string("x"));
+    let messages: [(usize, u64, &[u8]); 4] =
+        [(0, 1, &cdr), (1, 2, &cdr), (2, 3, b"{}"), (3, 4, &ros1)];
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("mixed.mcap");
+    fs::write(&bag, ros1_file(&channels, &messages)).unwrap();
+    let info = |format: &str| {
+        let output = play().args(["info", "--format", format]).arg(&bag).output();
+        output.unwrap().stdout
+    };
+    let text = String::from_utf8(info("text")).unwrap();
+    for words in [
+        "wires     rmw_zenoh 3 of 4, ros2dds 3 of 4, ros1 3 of 4, zenoh all\n",
+        "not on rmw_zenoh, ros2dds: /json: messages are `json`, and ROS 2 nodes read only cdr\n",
+        "not on ros1: /json: messages are `json`, and ROS 1 nodes read only ros1\n",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+    let info = json(&info("json"));
+    for topic in info["topics"].as_array().unwrap() {
+        let wires: Vec<&str> = match topic["name"].as_str() {
+            Some("/json") => vec!["rmw_zenoh", "ros1", "ros2dds"],
+            _ => vec![],
+        };
+        let not_on = topic["not_on"].as_object().unwrap();
+        assert_eq!(not_on.keys().collect::<Vec<_>>(), wires, "{topic}");
+    }
 }
 
 #[test]

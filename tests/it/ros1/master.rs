@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bagplay::ros1::{Ros1Error, Ros1Event, Ros1Left, Ros1Node, Ros1Options};
 
@@ -226,13 +227,7 @@ fn a_master_that_answers_nonsense_counts_as_away() {
     let mut subscriber = Subscriber::of_topic(&master.master, "/listener", "/chatter");
     player.joined("/listener");
     switch.off();
-    let is_there = |wanted: bool| {
-        player.event("change", |event| match event {
-            Ros1Event::Master { is_there } => (*is_there == wanted).then_some(()),
-            _ => None,
-        });
-    };
-    is_there(false);
+    wait_for_master(&player, false);
     // Nodes that are connected need no master.
     send(&mut output, &message(0, 0, 0, "payload"));
     assert_eq!(subscriber.message().unwrap(), b"payload");
@@ -243,8 +238,46 @@ fn a_master_that_answers_nonsense_counts_as_away() {
         assert!(matches!(error, Ros1Error::OtherProgram { .. }), "{error}");
     }
     switch.on();
-    is_there(true);
+    wait_for_master(&player, true);
     assert_eq!(player.leave(), Ros1Left::default());
+}
+
+/// Waits until the player says that its master has gone, or is there again.
+#[track_caller]
+fn wait_for_master(player: &Joined, wanted: bool) {
+    player.event("change", |event| match event {
+        Ros1Event::Master { is_there } => (*is_there == wanted).then_some(()),
+        _ => None,
+    });
+}
+
+#[test]
+fn a_master_that_stands_still_counts_as_away() {
+    let master = Joined::with(&free_master(), |options| {
+        options.node_name = "/m".to_owned();
+    });
+    // Longer than the machine itself stands still.
+    let impatient = |options: &mut Ros1Options| options.patience = Duration::from_secs(3);
+    let (relay, switch) = Relay::with_switch(&master.master, Fate::Silence);
+    let player = Joined::with(&relay.uri, impatient);
+    let mut output = player.advertise(&[strings(0, "/chatter")]);
+    let mut subscriber = Subscriber::of_topic(&master.master, "/listener", "/chatter");
+    player.joined("/listener");
+    switch.off();
+    wait_for_master(&player, false);
+    // Nodes that are connected need no master.
+    send(&mut output, &message(0, 0, 0, "payload"));
+    assert_eq!(subscriber.message().unwrap(), b"payload");
+    // A player that starts now is told, and is no master itself.
+    let silent = Relay::before(&master.master, |_| Fate::Silence);
+    let mut options = Ros1Options::new(silent.uri.parse().unwrap(), "other");
+    impatient(&mut options);
+    let error = Ros1Node::start(&options, drop).unwrap_err();
+    assert!(matches!(error, Ros1Error::NoMaster { .. }), "{error}");
+    switch.on();
+    wait_for_master(&player, true);
+    send(&mut output, &message(0, 0, 0, "again"));
+    assert_eq!(subscriber.message().unwrap(), b"again");
 }
 
 #[test]

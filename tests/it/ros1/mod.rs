@@ -1,5 +1,7 @@
 //! The wire of ROS 1: with nodes written by hand, over real connections on the loopback interface.
 
+#[cfg(feature = "cli")]
+mod congestion;
 mod data;
 mod leave;
 mod master;
@@ -13,6 +15,8 @@ mod relay;
 #[cfg(feature = "cli")]
 mod several;
 mod slow;
+#[cfg(feature = "cli")]
+mod with_viewers;
 
 use bagplay::bag::{Key, Message, PublisherId, Schema, Topic, TopicId};
 use bagplay::output::{Delivery, Occasion, Output};

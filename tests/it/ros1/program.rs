@@ -87,7 +87,8 @@ impl WireRun {
         }
     }
 
-    fn logged(&self) -> String {
+    /// What it has logged so far.
+    pub(super) fn logged(&self) -> String {
         std::fs::read_to_string(self.log.path()).unwrap()
     }
 }

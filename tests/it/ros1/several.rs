@@ -18,14 +18,15 @@ use crate::support::ros1::{ChannelSpec, cdr_string, ros1_file, string};
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
 
 /// Starts the player on several wires, with a router of its own for those over zenoh.
-fn start(bag: &Path, wires: &str, endpoint: &str, master: &str, flags: &str) -> WireRun {
+pub(super) fn start(bag: &Path, wires: &str, endpoint: &str, master: &str, flags: &str) -> WireRun {
     let wires = wires.split(' ').flat_map(|wire| ["--wire", wire]);
     let network = ["--listen", endpoint, "--format", "json"];
     let args: Vec<&str> = wires.chain(network).chain(flags.split(' ')).collect();
     WireRun::start(play_on(master, bag, &args))
 }
 
-fn summary(output: &Output) -> serde_json::Value {
+/// The summary of a run that has succeeded.
+pub(super) fn summary(output: &Output) -> serde_json::Value {
     assert!(output.status.success(), "{}", text_of(output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
