@@ -29,6 +29,8 @@ struct Channel {
 
 /// How many messages that were sent are remembered. Latched topics have few.
 const MOST_RECENT: usize = 64;
+/// How many viewers without last messages are remembered.
+const MOST_UNFILLED: usize = 1024;
 
 /// What viewers have received on a channel.
 #[derive(Debug, Default)]
@@ -37,8 +39,10 @@ struct Sent {
     count: u64,
     /// The last ones of them, of a latched topic.
     recent: VecDeque<Key>,
-    /// This message is played next, and all viewers have it already.
+    /// This message is played next, and all viewers but those in `unfilled` have it already.
     refilled: Option<Key>,
+    /// Viewers that subscribed before anything was played, and have not been sent the last messages.
+    unfilled: VecDeque<SinkId>,
     /// The topic was muted when its last messages were to be sent.
     was_muted: bool,
 }
@@ -118,17 +122,13 @@ impl Channels {
         for channel in self.by_topic.iter().flatten() {
             let mut sent = channel.lock();
             (sent.refilled, sent.was_muted) = (None, false);
+            sent.unfilled.clear();
         }
     }
 
     /// How far messages were played since the last jump.
     pub(super) fn played(&self) -> Played {
         *self.lock_played()
-    }
-
-    /// A message was played, of whatever topic.
-    pub(super) fn play(&self, key: Key) {
-        self.lock_played().last = Some(key);
     }
 
     /// Whether a viewer subscribes to a topic.
@@ -169,35 +169,40 @@ impl Channels {
         self.get(topic).map_or(0, |channel| channel.lock().count)
     }
 
-    /// Sends a message to all viewers that subscribe to its topic.
-    pub(super) fn send(&self, message: &Message) {
+    /// A message is played: it is sent to all viewers that subscribe to its topic.
+    pub(super) fn play(&self, message: &Message) {
         let Some(channel) = self.get(message.topic) else {
+            self.lock_played().last = Some(message.key);
             return;
         };
         let mut sent = channel.lock();
-        if sent.refilled == Some(message.key) {
-            sent.refilled = None;
-            return;
+        if channel.raw.has_sinks() {
+            channel.send(&mut sent, message);
         }
-        // Others of the same time may come before it.
-        sent.refilled = sent.refilled.filter(|key| key.time == message.key.time);
-        sent.count += 1;
-        if channel.is_latched {
-            sent.recent.truncate(MOST_RECENT - 1);
-            sent.recent.push_front(message.key);
-        }
-        channel.log(message, None);
+        // Locked, so that a viewer that subscribes now finds this message, if it was not sent it.
+        self.lock_played().last = Some(message.key);
     }
 
-    /// A viewer has subscribed to a topic. If messages were played, it has none that others have.
-    pub(super) fn subscribed(&self, topic: TopicId) -> u64 {
-        let is_begun = self.lock_played().last.is_some();
+    /// Sends a message that was left out because its topic was muted.
+    pub(super) fn send(&self, message: &Message) {
+        if let Some(channel) = self.get(message.topic) {
+            channel.send(&mut channel.lock(), message);
+        }
+    }
+
+    /// A viewer has subscribed to a topic. Returns how many messages of it were sent to all viewers.
+    pub(super) fn subscribed(&self, topic: TopicId, viewer: Option<SinkId>) -> u64 {
         let Some(channel) = self.get(topic) else {
             return 0;
         };
         let mut sent = channel.lock();
-        if is_begun {
+        if self.lock_played().last.is_some() {
+            // It has none that others have.
             sent.refilled = None;
+        } else if let Some(viewer) = viewer {
+            sent.unfilled.retain(|it| *it != viewer);
+            sent.unfilled.truncate(MOST_UNFILLED - 1);
+            sent.unfilled.push_front(viewer);
         }
         sent.count
     }
@@ -208,7 +213,6 @@ impl Channels {
         let Some(channel) = self.get(topic) else {
             return true;
         };
-        let is_begun = self.lock_played().last.is_some();
         let mut sent = channel.lock();
         if sent.count != refill.count {
             return false;
@@ -222,7 +226,11 @@ impl Channels {
                 channel.log(message, refill.viewer);
             }
         }
-        if !is_begun && let Some(last) = messages.last() {
+        sent.unfilled
+            .retain(|it| refill.viewer.is_some_and(|viewer| viewer != *it));
+        if self.lock_played().last.is_none()
+            && let Some(last) = messages.last()
+        {
             sent.refilled = Some(last.key);
         }
         true
@@ -240,6 +248,31 @@ impl Channels {
 impl Channel {
     fn lock(&self) -> MutexGuard<'_, Sent> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a message to the viewers that do not have it.
+    fn send(&self, sent: &mut Sent, message: &Message) {
+        if sent.refilled == Some(message.key) {
+            sent.refilled = None;
+            if sent.unfilled.is_empty() {
+                return;
+            }
+            for viewer in sent.unfilled.drain(..) {
+                self.log(message, Some(viewer));
+            }
+        } else {
+            // Others of the same time may come before it.
+            sent.refilled = sent.refilled.filter(|key| key.time == message.key.time);
+            if sent.refilled.is_none() {
+                sent.unfilled.clear();
+            }
+            self.log(message, None);
+        }
+        sent.count += 1;
+        if self.is_latched {
+            sent.recent.truncate(MOST_RECENT - 1);
+            sent.recent.push_front(message.key);
+        }
     }
 
     /// The time is that by which the recording is ordered: the log time, unless the user chose otherwise.
@@ -312,8 +345,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_played_while_last_messages_are_searched_for_comes_once() {
+    /// Channels of one topic, which is latched or not, with two viewers, and what has to be kept for them.
+    fn of_two_viewers(is_latched: bool) -> (Channels, [Arc<Viewer>; 2], Arc<Context>) {
         let context = Context::new();
         let topic = Topic {
             name: "/map".to_owned(),
@@ -322,25 +355,65 @@ mod tests {
             offered_qos: Vec::new(),
             type_hash: None,
             ros1_md5: None,
-            is_latched: true,
+            is_latched,
             message_count: None,
         };
         let topics = [(TopicId(0), "/map", &topic)].into_iter();
         let channels = Channels::new(&context, 1, topics);
-        let viewer = Arc::new(Viewer(SinkId::next(), Mutex::default()));
-        assert!(context.add_sink(Arc::clone(&viewer) as Arc<dyn Sink>));
-        let play = |number| {
-            channels.send(&message(number));
-            channels.play(message(number).key);
-        };
-        play(1);
+        let viewers = [(); 2].map(|()| {
+            let viewer = Arc::new(Viewer(SinkId::next(), Mutex::default()));
+            assert!(context.add_sink(Arc::clone(&viewer) as Arc<dyn Sink>));
+            viewer
+        });
+        (channels, viewers, context)
+    }
+
+    /// A viewer subscribes.
+    fn subscribe(channels: &Channels, viewer: &Viewer) -> Refill {
+        let viewer = Some(viewer.0);
+        Refill::new(viewer, channels.subscribed(TopicId(0), viewer))
+    }
+
+    impl Viewer {
+        fn received(&self) -> Vec<u8> {
+            self.1.lock().unwrap().clone()
+        }
+    }
+
+    #[test]
+    fn what_is_played_while_last_messages_are_searched_for_comes_once() {
+        let (channels, [viewer, _], _context) = of_two_viewers(true);
+        channels.play(&message(1));
         // It subscribes now, as far as its request knows, and two more are played before the last ones are found.
-        let mut refill = Refill::new(Some(viewer.0), channels.subscribed(TopicId(0)));
-        (2..=3).for_each(play);
+        let mut refill = subscribe(&channels, &viewer);
+        channels.play(&message(2));
+        channels.play(&message(3));
         let last = [1, 2, 3].map(message);
         assert!(!channels.refill(TopicId(0), &refill, &last));
         refill.count = channels.count(TopicId(0));
         assert!(channels.refill(TopicId(0), &refill, &last));
-        assert_eq!(*viewer.1.lock().unwrap(), [1, 2, 3, 1]);
+        assert_eq!(viewer.received(), [1, 2, 3, 1]);
+    }
+
+    #[test]
+    fn what_one_viewer_has_been_sent_before_is_sent_to_the_other_when_it_is_played() {
+        for is_latched in [false, true] {
+            let (channels, [filled, other], _context) = of_two_viewers(is_latched);
+            let refills = [&filled, &other].map(|viewer| subscribe(&channels, viewer));
+            // The search for the other one takes longer than the pause at the start.
+            assert!(channels.refill(TopicId(0), &refills[0], &[message(1)]));
+            channels.play(&message(1));
+            assert!(!channels.refill(TopicId(0), &refills[1], &[message(1)]));
+            let mut again = refills[1];
+            again.count = channels.count(TopicId(0));
+            // Only requests for latched topics are carried out again.
+            if is_latched {
+                assert!(channels.refill(TopicId(0), &again, &[message(1)]));
+            }
+            channels.play(&message(2));
+            for viewer in [filled, other] {
+                assert_eq!(viewer.received(), [1, 2]);
+            }
+        }
     }
 }

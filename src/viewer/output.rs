@@ -37,20 +37,20 @@ impl Output for ViewerOutput {
     }
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        // Last messages are sent by another thread, whatever the player sends again. It leaves out muted topics: they
-        // come when they are unmuted.
-        let is_sent = match occasion {
-            Occasion::Due => self.channels.is_subscribed(message.topic),
-            Occasion::Refill => self.channels.was_muted(message.topic),
-        };
-        if is_sent {
-            if occasion == Occasion::Due {
-                self.broadcast.before_message(message.key.time);
+        match occasion {
+            Occasion::Due => {
+                if self.channels.is_subscribed(message.topic) {
+                    self.broadcast.before_message(message.key.time);
+                }
+                self.channels.play(message);
             }
-            self.channels.send(message);
-        }
-        if occasion == Occasion::Due {
-            self.channels.play(message.key);
+            // Last messages are sent by another thread, whatever the player sends again. It leaves out muted topics:
+            // they come when they are unmuted.
+            Occasion::Refill => {
+                if self.channels.was_muted(message.topic) {
+                    self.channels.send(message);
+                }
+            }
         }
         Delivery::Sent
     }

@@ -109,7 +109,7 @@ impl Refills {
         }
         waiting.requests.push_back(Request {
             topic,
-            refill: Refill::new(viewer, self.channels.subscribed(topic)),
+            refill: Refill::new(viewer, self.channels.subscribed(topic, viewer)),
             jumps: self.jumps.load(Ordering::Relaxed),
         });
         self.woken.notify_one();
