@@ -14,7 +14,7 @@ use super::zenoh_config::{Role, beside, built_in, from_file, is_router};
 use crate::untrusted::Foreign;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::options::WireOptions;
+use crate::wire::options::{Congestion, WireOptions};
 
 /// How long an endpoint on another host may take to accept a connection.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
@@ -85,14 +85,14 @@ pub(crate) fn join(
         for warning in environment.override_in(&mut config) {
             events.warn(warning);
         }
-        return open_configured(config, &by, options.stall_timeout);
+        return open_configured(config, &by, router_patience(options));
     }
     let (role, is_successor) = match choose(options, environment.router_check)? {
         JoinAs::OwnRouter { listen } => {
             match Router::open(
                 router_config(&listen, options.stall_timeout, environment)?,
                 None,
-                options.stall_timeout,
+                router_patience(options),
             ) {
                 Ok(router) => return open_beside(router, &listen, options, environment, events),
                 // Another process became the router between the check and the listening.
@@ -197,10 +197,10 @@ fn configured(
 fn open_configured(
     config: zenoh::Config,
     by: &str,
-    stall_timeout: Duration,
+    patience: Option<Duration>,
 ) -> Result<Joined, WireError> {
     let (router, config) = if is_router(&config) {
-        let router = Router::open(config.clone(), Some(by), stall_timeout)?;
+        let router = Router::open(config.clone(), Some(by), patience)?;
         let listen = beside_listeners(router.listen());
         let config = beside(config, &own_endpoint(&router)?, &listen)?;
         (Some(router), config)
@@ -249,6 +249,11 @@ fn own_endpoint(router: &Router) -> Result<String, WireError> {
     })
 }
 
+/// How long a router of this process waits for a client that has no room, if it forwards blocking puts.
+fn router_patience(options: &WireOptions) -> Option<Duration> {
+    (options.congestion == Congestion::Block).then_some(options.stall_timeout)
+}
+
 fn router_config(
     listen: &[String],
     stall_timeout: Duration,
@@ -267,13 +272,14 @@ fn router_config(
 /// How this process becomes the router of this host.
 fn successor(options: &WireOptions, environment: &Environment) -> Successor {
     let (port, stall_timeout) = (options.router_port, options.stall_timeout);
+    let patience = router_patience(options);
     let environment = environment.clone();
     Successor {
         endpoint: local(options),
         open: Box::new(move || {
             let listen = router_listeners(port);
             let config = router_config(&listen, stall_timeout, &environment)?;
-            Router::open(config, None, stall_timeout)
+            Router::open(config, None, patience)
         }),
     }
 }

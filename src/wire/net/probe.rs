@@ -75,10 +75,9 @@ mod tests {
 
     #[test]
     fn a_router_listens_on_loopback_alone() {
-        let listeners = router_listeners(7447);
-        let is_loopback =
-            |it: &String| ["tcp/127.0.0.1:7447", "tcp/[::1]:7447"].contains(&it.as_str());
-        assert!(!listeners.is_empty(), "{listeners:?}");
-        assert!(listeners.iter().all(is_loopback), "{listeners:?}");
+        let listeners = router_listeners(0);
+        // Not every machine has the second one.
+        let expected = ["tcp/127.0.0.1:0", "tcp/[::1]:0"];
+        assert_eq!(listeners, expected[..listeners.len()]);
     }
 }

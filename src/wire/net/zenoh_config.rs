@@ -184,9 +184,12 @@ pub(crate) fn is_router(config: &Config) -> bool {
 }
 
 /// Completes the configuration of a router of this process. The router forwards to its clients what the session
-/// for blocking puts sends, so it must wait for them as long as that session does.
-pub(crate) fn router(mut config: Config, stall_timeout: Duration) -> Result<Config, WireError> {
-    set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
+/// for blocking puts sends, so it must wait for them as long as that session does: `patience`. Without such a session
+/// it waits as it is configured.
+pub(crate) fn router(mut config: Config, patience: Option<Duration>) -> Result<Config, WireError> {
+    if let Some(stall_timeout) = patience {
+        set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
+    }
     Ok(config)
 }
 
@@ -492,7 +495,10 @@ mod tests {
                 overridden,
             ] {
                 let main = if is_router(&config) {
-                    let router = router(config.clone(), TIMEOUT).unwrap();
+                    // Without a session for blocking puts.
+                    let router = router(config.clone(), None).unwrap();
+                    assert_eq!(waits(&router), short, "{role:?}");
+                    let router = super::router(config.clone(), Some(TIMEOUT)).unwrap();
                     assert_eq!(waits(&router), long, "{role:?}");
                     // Also if the configuration comes from a router and has its wait.
                     let beside = beside(router, "tcp/127.0.0.1:1", &own()).unwrap();

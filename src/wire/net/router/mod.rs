@@ -27,14 +27,14 @@ pub(crate) struct Router {
 
 impl Router {
     /// Opens a router; an error if it cannot listen where `config` says. `by` names the origin of the
-    /// configuration, if it is not built in. Whatever the configuration says, the router waits up to
-    /// `stall_timeout` for a client that has no room.
+    /// configuration, if it is not built in. Whatever the configuration says, the router waits up to `patience` for a
+    /// client that has no room; `None`: as it says.
     pub(crate) fn open(
         config: zenoh::Config,
         by: Option<&str>,
-        stall_timeout: Duration,
+        patience: Option<Duration>,
     ) -> Result<Self, WireError> {
-        let config = zenoh_config::router(config, stall_timeout)?;
+        let config = zenoh_config::router(config, patience)?;
         let listen = listen_endpoints(&config);
         match zenoh::open(config).wait() {
             Ok(zenoh) => {
