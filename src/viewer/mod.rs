@@ -18,4 +18,4 @@ mod worker;
 
 pub use address::{InvalidAddress, ViewerAddress};
 pub use output::ViewerOutput;
-pub use server::{Offer, ViewerError, ViewerServer};
+pub use server::{Offer, QUEUE_FULL_TARGET, ViewerError, ViewerServer, slow_viewer_warning};

@@ -40,6 +40,19 @@ const SLOW_VIEWERS: Duration = Duration::from_millis(200);
 /// How long the end waits until viewers have been told of it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// The target under which the library logs, at level `info`, for which viewer a queue is full: at most once in 30 s for
+/// all viewers. It has no other way to tell.
+pub const QUEUE_FULL_TARGET: &str = "foxglove::websocket::connected_client::send_lossy";
+
+/// What users are told if the library logs this text under [`QUEUE_FULL_TARGET`]; `None` if it says anything else.
+pub fn slow_viewer_warning(text: &str) -> Option<String> {
+    let viewer = text.strip_prefix("outbox for client ")?;
+    let viewer = viewer.strip_suffix(" full")?;
+    Some(format!(
+        "viewer {viewer} does not keep up: the oldest messages that wait for it are dropped"
+    ))
+}
+
 /// What is served.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
@@ -276,5 +289,17 @@ fn wait_until(done: impl Future<Output = ()>, until: Time<Steady>, now: impl Fn(
             return;
         }
         std::thread::park_timeout(left.to_std());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slow_viewer_warning;
+
+    #[test]
+    fn a_slow_viewer_is_named() {
+        let warning = slow_viewer_warning("outbox for client 127.0.0.1:40000 full").unwrap();
+        assert!(warning.starts_with("viewer 127.0.0.1:40000 does not keep up: "));
+        assert_eq!(slow_viewer_warning("anything else"), None);
     }
 }

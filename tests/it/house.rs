@@ -443,42 +443,6 @@ fn no_folder_has_more_entries_than_the_limit() {
     assert!(full.is_empty(), "more than {MOST_ENTRIES}: {full:?}");
 }
 
-/// The script of CI chooses the tests that read real recordings by their names.
-#[test]
-fn tests_on_real_recordings_are_named_as_the_script_of_ci_chooses_them() {
-    let root = src();
-    let root = root.parent().unwrap();
-    let script = fs::read_to_string(root.join(".ci/run")).unwrap();
-    assert!(script.contains("--test it -- data real "));
-    let mut files = Vec::new();
-    rust_files(&root.join("tests/it"), &mut files);
-    let mut readers = 0;
-    for path in files {
-        let source = fs::read_to_string(&path).unwrap();
-        let file = path
-            .strip_prefix(root)
-            .unwrap()
-            .to_string_lossy()
-            .into_owned();
-        let mut test = "";
-        for line in source.lines() {
-            if let Some(name) = line.strip_prefix("fn ") {
-                test = name.split('(').next().unwrap();
-            }
-            if [" data()", "(data()"]
-                .iter()
-                .any(|call| line.contains(call))
-                && !line.contains("fn data()")
-            {
-                readers += 1;
-                let is_chosen = |word| file.contains(word) || test.contains(word);
-                assert!(is_chosen("data") || is_chosen("real"), "{file}: {test}");
-            }
-        }
-    }
-    assert!(readers > 10, "{readers}");
-}
-
 /// The module that a file is: `["bag", "walk", "cursor"]`. The binary's modules are those of `app`.
 fn module(path: &Path) -> Vec<String> {
     let path = path.with_extension("");

@@ -113,7 +113,7 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
         }
     };
     let requested = std::env::var("RUST_LOG").unwrap_or_default();
-    let filter = filter(level, &requested);
+    let filter = reworded::admit(filter(level, &requested));
     let above = bars.clone();
     let stderr = LogQueue::start("log", move |line| {
         // Not an error: a missing reader of the log must not end a run.
@@ -168,14 +168,7 @@ fn stderr_takes_more() -> bool {
 /// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. If
 /// a directive cannot be parsed, or names a span or a field, all are ignored.
 fn filter(level: LevelFilter, requested: &str) -> Targets {
-    let viewers = if level >= LevelFilter::WARN {
-        LevelFilter::INFO
-    } else {
-        LevelFilter::OFF
-    };
-    let own = Targets::new()
-        .with_targets(OURS.map(|target| (target, level)))
-        .with_target(reworded::SLOW_VIEWERS, viewers);
+    let own = Targets::new().with_targets(OURS.map(|target| (target, level)));
     // `Targets` takes an empty directive for the level `error`, an empty target for every target, and a space for a
     // part of a name.
     let directives = requested.split(',').map(str::trim);
@@ -332,7 +325,7 @@ impl<S: Subscriber> Layer<S> for Log {
         // Writing into a string does not fail. The text alone; each destination adds its own label.
         let _ = DefaultFields::new().format_fields(Writer::new(&mut text), event);
         let is_ours = OURS.contains(&module.split("::").next().unwrap_or_default());
-        let (level, text, is_ours) = match reworded::slow_viewer(module, &text) {
+        let (level, text, is_ours) = match reworded::warning(module, &text) {
             Some(warning) => (Level::WARN, warning, true),
             None => (*metadata.level(), text, is_ours),
         };
@@ -343,5 +336,31 @@ impl<S: Subscriber> Layer<S> for Log {
             text: Foreign::text(&text).to_string(),
             is_ours,
         });
+    }
+}
+
+#[cfg(all(test, feature = "foxglove"))]
+mod tests {
+    use bagplay::viewer::QUEUE_FULL_TARGET;
+
+    use super::*;
+
+    #[test]
+    fn slow_viewers_are_named_if_warnings_are_logged() {
+        let (info, error) = (LevelFilter::INFO, LevelFilter::ERROR);
+        for (level, requested, is_named) in [
+            (info, "", true),
+            (LevelFilter::WARN, "", true),
+            (error, "", false),
+            (error, "warn", true),
+            (info, "warn", true),
+            (info, "error", false),
+            (info, "play=off,bagplay=off", false),
+            (info, "zenoh=debug", true),
+        ] {
+            let filter = reworded::admit(filter(level, requested));
+            let is_taken = filter.would_enable(QUEUE_FULL_TARGET, &Level::INFO);
+            assert_eq!(is_taken, is_named, "{level} {requested}");
+        }
     }
 }

@@ -1,29 +1,39 @@
-//! What a library logs and users are told, in the words of this program.
+//! Messages of libraries that users are to see, as warnings in the words of this program.
 
-/// The module of crate `foxglove` that says for which viewer a queue is full: at level `info`, at most once in 30 s.
-pub(super) const SLOW_VIEWERS: &str = "foxglove::websocket::connected_client::send_lossy";
+#[cfg(feature = "foxglove")]
+use bagplay::viewer::{QUEUE_FULL_TARGET, slow_viewer_warning};
+use tracing_subscriber::filter::Targets;
 
-/// The warning for a slow viewer; `None` if the module `target` says anything else.
-pub(super) fn slow_viewer(target: &str, text: &str) -> Option<String> {
-    let said = (target == SLOW_VIEWERS).then_some(text)?;
-    let viewer = said
-        .strip_prefix("outbox for client ")?
-        .strip_suffix(" full")?;
-    Some(format!(
-        "viewer {viewer} does not keep up: the oldest messages that wait for it are dropped"
-    ))
+/// Adds the targets of such messages to a filter, if it lets warnings of this program through.
+#[cfg(feature = "foxglove")]
+pub(super) fn admit(filter: Targets) -> Targets {
+    use tracing::Level;
+    use tracing_subscriber::filter::LevelFilter;
+
+    let is_shown = |target: &str| filter.would_enable(target, &Level::WARN);
+    let level = if super::OURS.into_iter().any(is_shown) {
+        LevelFilter::INFO
+    } else {
+        LevelFilter::OFF
+    };
+    filter.with_target(QUEUE_FULL_TARGET, level)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The warning in place of a text that a library logs; `None` if it stays as it is.
+#[cfg(feature = "foxglove")]
+pub(super) fn warning(target: &str, text: &str) -> Option<String> {
+    let text = (target == QUEUE_FULL_TARGET).then_some(text)?;
+    slow_viewer_warning(text)
+}
 
-    #[test]
-    fn the_viewer_is_named() {
-        let said = "outbox for client 127.0.0.1:40000 full";
-        let warning = slow_viewer(SLOW_VIEWERS, said).unwrap();
-        assert!(warning.starts_with("viewer 127.0.0.1:40000 does not keep up: "));
-        assert_eq!(slow_viewer("foxglove::websocket::server", said), None);
-        assert_eq!(slow_viewer(SLOW_VIEWERS, "anything else"), None);
-    }
+/// No library has such messages.
+#[cfg(not(feature = "foxglove"))]
+pub(super) fn admit(filter: Targets) -> Targets {
+    filter
+}
+
+/// The same.
+#[cfg(not(feature = "foxglove"))]
+pub(super) const fn warning(_: &str, _: &str) -> Option<String> {
+    None
 }

@@ -12,7 +12,14 @@ use bagplay::time::Time;
 
 use crate::support::mcaps::{all, at};
 
+/// The folder of real recordings, if there is one. Only for tests that `.ci/run` chooses: by `data` or `real` in their
+/// names.
 pub(crate) fn data() -> Option<PathBuf> {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default();
+    // `main`: tests run one after the other.
+    let is_chosen = ["data", "real", "main"].iter().any(|it| test.contains(it));
+    assert!(is_chosen, "{test} is not chosen");
     std::env::var_os("BAGPLAY_DATA").map(PathBuf::from)
 }
 

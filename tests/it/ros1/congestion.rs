@@ -6,33 +6,16 @@ use zenoh::Wait;
 
 use super::free_master;
 use super::peer::{Subscriber, publishes};
-use super::program::{WireRun, play, text_of};
+use super::program::{LARGE, WireRun, large_files, play};
 use super::several::{start, summary};
-use crate::support::mcaps::Files;
 use crate::support::network::{
-    Pipe, STRING, STRING_HASH, free_endpoint, peer, subscribe, take, token,
+    Pipe, STRING, STRING_HASH, free_endpoint, node, peer, subscribe, take, token,
 };
-use crate::support::ros1::{ChannelSpec, ros1_file, string};
+use crate::support::patience::until;
+use crate::support::ros1::string;
 
-/// How many messages `/large` has: more than queues and buffers of the system take.
-const COUNT: u32 = 300;
-/// Nobody is waited for as long as this.
+/// A send that waited would wait for this long.
 const FLAGS: &str = "--congestion drop --stall-timeout 3600";
-
-/// Texts of 200 kB on `/large`, which begin with their numbers, and one message on `/last` behind them.
-fn files() -> Files {
-    let channel = |topic| ChannelSpec::ros1(topic, "std_msgs/String", "string data\n");
-    let body = "x".repeat(200_000);
-    let mut payloads: Vec<(usize, Vec<u8>)> = (0..COUNT)
-        .map(|n| (0, string(&format!("{n:06}{body}"))))
-        .collect();
-    payloads.push((1, string("last")));
-    let messages = (1..).zip(&payloads);
-    let messages: Vec<(usize, u64, &[u8])> = messages
-        .map(|(n, (channel, payload))| (*channel, n * 1_000_000, payload.as_slice()))
-        .collect();
-    Files::of([ros1_file(&[channel("/large"), channel("/last")], &messages)])
-}
 
 /// The number of a text whose characters begin at `offset`.
 fn number(payload: &[u8], offset: usize) -> u32 {
@@ -40,11 +23,11 @@ fn number(payload: &[u8], offset: usize) -> u32 {
     digits.parse().unwrap()
 }
 
-/// What a node gets that begins to read when all has been sent: what waited for it, to the last message.
+/// The numbers that a node gets, up to the last message.
 #[track_caller]
-fn late_numbers(node: &mut Subscriber) -> Vec<u32> {
+fn numbers_to_the_last(node: &mut Subscriber) -> Vec<u32> {
     let mut numbers = Vec::new();
-    while numbers.last() != Some(&(COUNT - 1)) {
+    while numbers.last() != Some(&(LARGE - 1)) {
         numbers.push(number(&node.message().unwrap(), 4));
     }
     assert!(numbers.is_sorted(), "{numbers:?}");
@@ -53,89 +36,95 @@ fn late_numbers(node: &mut Subscriber) -> Vec<u32> {
 
 #[test]
 fn a_node_of_ros1_that_is_slow_misses_messages_and_the_summary_counts_them() {
-    let (master, files) = (free_master(), files());
-    let flags = "--rate max --format json --wait-for-subscribers /large /last";
+    let (master, files) = (free_master(), large_files(Some("/then")));
+    let flags = "--rate max --format json --wait-for-subscribers /large /then";
     let flags: Vec<&str> = FLAGS.split(' ').chain(flags.split(' ')).collect();
     let run = WireRun::start(play(&master, &files.paths[0], &flags));
-    publishes(&master, "/last");
+    publishes(&master, "/then");
     let mut slow = Subscriber::of_topic(&master, "/slow", "/large");
-    let mut end = Subscriber::of_topic(&master, "/listener", "/last");
+    let mut then = Subscriber::of_topic(&master, "/listener", "/then");
     // It comes although nobody reads what is before it.
-    assert_eq!(end.message().unwrap(), string("last"));
-    let numbers = late_numbers(&mut slow);
-    let output = run.end();
-    let summary = summary(&output);
+    assert_eq!(then.message().unwrap(), string("end"));
+    let numbers = numbers_to_the_last(&mut slow);
+    let summary = summary(&run.end());
     let lost = summary["lost"].as_u64().unwrap();
     assert!(lost > 0, "{summary}");
-    assert_eq!(numbers.len() as u64 + lost, u64::from(COUNT));
-    assert_eq!(summary["messages_sent"], COUNT + 1);
+    assert_eq!(numbers.len() as u64 + lost, u64::from(LARGE));
+    assert_eq!(summary["messages_sent"], LARGE + 1);
 }
 
 #[test]
 fn a_slow_node_of_ros1_does_not_hold_a_wire_over_zenoh() {
-    let (master, endpoint, files) = (free_master(), free_endpoint(), files());
-    let flags = format!("{FLAGS} --rate 0.1 --wait-for-subscribers /large=2 /last");
+    let (master, endpoint) = (free_master(), free_endpoint());
+    let files = large_files(Some("/then"));
+    // A node over zenoh that reads can keep up with one message in 10 ms.
+    let flags = format!("{FLAGS} --rate 0.1 --wait-for-subscribers /large=2 /then");
     let wires = "ros1 rmw_zenoh";
     let run = start(&files.paths[0], wires, &endpoint, &master, &flags);
-    publishes(&master, "/last");
+    publishes(&master, "/then");
     let node = peer(&endpoint);
     let (_large, large) = subscribe(&node, &format!("0/large/{STRING}/{STRING_HASH}"));
     let mut slow = Subscriber::of_topic(&master, "/slow", "/large");
-    let mut end = Subscriber::of_topic(&master, "/listener", "/last");
+    let mut then = Subscriber::of_topic(&master, "/listener", "/then");
     let key = token(&node, "MS", "/large", STRING, STRING_HASH);
     let _token = node.liveliness().declare_token(key).wait().unwrap();
-    assert_eq!(end.message().unwrap(), string("last"));
-    let late = late_numbers(&mut slow);
+    assert_eq!(then.message().unwrap(), string("end"));
+    let late = numbers_to_the_last(&mut slow);
     let summary = summary(&run.end());
     let (ros1, rmw) = (&summary["wires"][0], &summary["wires"][1]);
     let lost = ros1["lost"].as_u64().unwrap();
     assert!(lost > 0, "{summary}");
-    assert_eq!(late.len() as u64 + lost, u64::from(COUNT));
+    assert_eq!(late.len() as u64 + lost, u64::from(LARGE));
     // Zenoh does not tell what it drops.
     assert_eq!(
         (&rmw["messages_sent"], &rmw["lost"]),
-        (&(COUNT + 1).into(), &0.into())
+        (&(LARGE + 1).into(), &0.into())
     );
-    let got = large.try_iter();
-    let got: Vec<u32> = got
-        .map(|sample| number(&sample.payload().to_bytes(), 8))
-        .collect();
-    assert!(!got.is_empty() && got.is_sorted(), "{got:?}");
+    let first = number(&take(&large).payload().to_bytes(), 8);
+    let rest = large.try_iter();
+    let rest = rest.map(|sample| number(&sample.payload().to_bytes(), 8));
+    let got: Vec<u32> = [first].into_iter().chain(rest).collect();
+    assert!(got.is_sorted(), "{got:?}");
 }
 
 #[test]
-fn a_node_over_zenoh_that_reads_nothing_does_not_hold_ros1() {
-    let (master, endpoint, files) = (free_master(), free_endpoint(), files());
-    let flags = format!("{FLAGS} --rate max --wait-for-subscribers /large=2 /last");
+fn a_node_over_zenoh_that_reads_nothing_holds_neither_ros1_nor_other_nodes() {
+    let (master, endpoint) = (free_master(), free_endpoint());
+    let files = large_files(Some("/then"));
+    let flags = format!("{FLAGS} --rate 0.1 --wait-for-subscribers /large=3 /then");
     let wires = "rmw_zenoh ros1";
     let run = start(&files.paths[0], wires, &endpoint, &master, &flags);
-    publishes(&master, "/last");
+    publishes(&master, "/then");
     let mut reader = Subscriber::of_topic(&master, "/reader", "/large");
-    let mut end = Subscriber::of_topic(&master, "/listener", "/last");
+    let mut then = Subscriber::of_topic(&master, "/listener", "/then");
+    // Both get their messages from the router of the player, which has one thread for them.
     let pipe = Pipe::to_router(&endpoint, Duration::ZERO);
-    let node = pipe.node("\"client\"");
-    let (_large, large) = subscribe(&node, &format!("0/large/{STRING}/{STRING_HASH}"));
+    let stuck = pipe.node("\"client\"");
+    let other = node("\"client\"", &endpoint, &[]);
+    let key = format!("0/large/{STRING}/{STRING_HASH}");
+    let (_stuck, to_stuck) = subscribe(&stuck, &key);
+    let (_other, to_other) = subscribe(&other, &key);
     pipe.block();
-    let key = token(&node, "MS", "/large", STRING, STRING_HASH);
-    let _token = node.liveliness().declare_token(key).wait().unwrap();
-    let late = late_numbers(&mut reader);
-    assert_eq!(end.message().unwrap(), string("last"));
+    let tokens = [&stuck, &other].map(|node| {
+        let key = token(node, "MS", "/large", STRING, STRING_HASH);
+        node.liveliness().declare_token(key).wait().unwrap()
+    });
+    // Long after the buffers of the other link are full.
+    while number(&take(&to_other).payload().to_bytes(), 8) < LARGE / 2 {}
+    let numbers = numbers_to_the_last(&mut reader);
+    assert_eq!(then.message().unwrap(), string("end"));
     drop(pipe);
-    let output = run.end();
-    let summary = summary(&output);
-    let text = text_of(&output);
-    assert!(!text.contains("read nothing for"), "{text}");
+    drop(tokens);
+    let summary = summary(&run.end());
     let lost = summary["wires"][1]["lost"].as_u64().unwrap();
-    assert_eq!(late.len() as u64 + lost, u64::from(COUNT));
-    // What was sent before zenoh began to drop.
-    let first = number(&take(&large).payload().to_bytes(), 8);
-    assert_eq!(first, 0);
-    let rest = large.try_iter();
-    let rest: Vec<u32> = rest
+    assert_eq!(numbers.len() as u64 + lost, u64::from(LARGE));
+    // With the player, its router has ended: nothing is on its way any more.
+    until("the end of the link", || {
+        stuck.info().routers_zid().wait().next().is_none()
+    });
+    let got = to_stuck.try_iter();
+    let got: Vec<u32> = got
         .map(|sample| number(&sample.payload().to_bytes(), 8))
         .collect();
-    assert!(
-        rest.is_sorted() && rest.len() + 1 < COUNT as usize,
-        "{rest:?}"
-    );
+    assert!(got.is_sorted() && got.len() < LARGE as usize, "{got:?}");
 }

@@ -137,13 +137,7 @@ fn the_player_registers_again_when_the_master_was_started_again() {
     let player = Joined::with(&address, |options| options.use_sim_time = true);
     let _output = player.advertise(&[strings(0, "/chatter")]);
     drop(master);
-    let is_there = |wanted: bool| {
-        player.event("change", |event| match event {
-            Ros1Event::Master { is_there } => (*is_there == wanted).then_some(()),
-            _ => None,
-        });
-    };
-    is_there(false);
+    player.wait_for_master(false);
     let options = Ros1Options::new(address.parse().unwrap(), "m");
     // The port may be in use for a moment after the end.
     let mut again = None;
@@ -151,7 +145,7 @@ fn the_player_registers_again_when_the_master_was_started_again() {
         again = Ros1Node::start(&options, drop).ok();
         again.is_some()
     });
-    is_there(true);
+    player.wait_for_master(true);
     let topics = Val::List(vec![texts(&["/chatter", "std_msgs/String"])]);
     let published = || call(&address, "getPublishedTopics", &[text("/x"), text("")]);
     until("the topics", || published() == topics);
@@ -227,7 +221,7 @@ fn a_master_that_answers_nonsense_counts_as_away() {
     let mut subscriber = Subscriber::of_topic(&master.master, "/listener", "/chatter");
     player.joined("/listener");
     switch.off();
-    wait_for_master(&player, false);
+    player.wait_for_master(false);
     // Nodes that are connected need no master.
     send(&mut output, &message(0, 0, 0, "payload"));
     assert_eq!(subscriber.message().unwrap(), b"payload");
@@ -238,17 +232,8 @@ fn a_master_that_answers_nonsense_counts_as_away() {
         assert!(matches!(error, Ros1Error::OtherProgram { .. }), "{error}");
     }
     switch.on();
-    wait_for_master(&player, true);
+    player.wait_for_master(true);
     assert_eq!(player.leave(), Ros1Left::default());
-}
-
-/// Waits until the player says that its master has gone, or is there again.
-#[track_caller]
-fn wait_for_master(player: &Joined, wanted: bool) {
-    player.event("change", |event| match event {
-        Ros1Event::Master { is_there } => (*is_there == wanted).then_some(()),
-        _ => None,
-    });
 }
 
 #[test]
@@ -256,26 +241,26 @@ fn a_master_that_stands_still_counts_as_away() {
     let master = Joined::with(&free_master(), |options| {
         options.node_name = "/m".to_owned();
     });
-    // Longer than the machine itself stands still.
-    let impatient = |options: &mut Ros1Options| options.patience = Duration::from_secs(3);
     let (relay, switch) = Relay::with_switch(&master.master, Fate::Silence);
-    let player = Joined::with(&relay.uri, impatient);
+    // A call passes four threads, each of which a busy machine may stop.
+    let player = Joined::with(&relay.uri, |options| {
+        options.patience = Duration::from_secs(10);
+    });
     let mut output = player.advertise(&[strings(0, "/chatter")]);
     let mut subscriber = Subscriber::of_topic(&master.master, "/listener", "/chatter");
     player.joined("/listener");
     switch.off();
-    wait_for_master(&player, false);
+    player.wait_for_master(false);
     // Nodes that are connected need no master.
     send(&mut output, &message(0, 0, 0, "payload"));
     assert_eq!(subscriber.message().unwrap(), b"payload");
-    // A player that starts now is told, and is no master itself.
+    // A player that starts now is told.
     let silent = Relay::before(&master.master, |_| Fate::Silence);
-    let mut options = Ros1Options::new(silent.uri.parse().unwrap(), "other");
-    impatient(&mut options);
+    let options = Ros1Options::new(silent.uri.parse().unwrap(), "other");
     let error = Ros1Node::start(&options, drop).unwrap_err();
     assert!(matches!(error, Ros1Error::NoMaster { .. }), "{error}");
     switch.on();
-    wait_for_master(&player, true);
+    player.wait_for_master(true);
     send(&mut output, &message(0, 0, 0, "again"));
     assert_eq!(subscriber.message().unwrap(), b"again");
 }

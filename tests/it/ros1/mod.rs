@@ -15,7 +15,7 @@ mod relay;
 #[cfg(feature = "cli")]
 mod several;
 mod slow;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", feature = "foxglove"))]
 mod with_viewers;
 
 use bagplay::bag::{Key, Message, PublisherId, Schema, Topic, TopicId};
@@ -88,6 +88,15 @@ impl Joined {
                 return taken;
             }
         }
+    }
+
+    /// Waits until it says that the master has gone, or is there again.
+    #[track_caller]
+    fn wait_for_master(&self, wanted: bool) {
+        self.event("change", |event| match event {
+            Ros1Event::Master { is_there } => (*is_there == wanted).then_some(()),
+            _ => None,
+        });
     }
 
     /// Waits until a node has connected.

@@ -14,6 +14,9 @@ use crate::support::mcaps::Files;
 use crate::support::patience::{PATIENCE, until};
 use crate::support::ros1::{ChannelSpec, ros1_file, string};
 
+/// The sum of `std_srvs/Trigger`.
+pub(super) const TRIGGER: &str = "937c9679a518e3a18d831e57125ea522";
+
 /// The player on the wire of ROS 1.
 pub(super) fn play(master: &str, bag: &Path, args: &[&str]) -> Command {
     let args: Vec<&str> = ["--wire", "ros1"]
@@ -126,6 +129,26 @@ pub(super) fn files() -> Files {
     for (n, payload) in (1..).zip(&chatter) {
         messages.push((0, second + n * 10_000_000, payload.as_slice()));
     }
+    Files::of([ros1_file(&channels, &messages)])
+}
+
+/// How many messages `/large` of [`large_files`] has: more than a subscriber that reads nothing takes.
+pub(super) const LARGE: u32 = 300;
+
+/// Texts of 200 kB on `/large`, which begin with their numbers, one in each millisecond; behind them one message on a
+/// topic `then`.
+pub(super) fn large_files(then: Option<&str>) -> Files {
+    let body = "x".repeat(200_000);
+    let texts = (0..LARGE).map(|n| (0, string(&format!("{n:06}{body}"))));
+    let payloads: Vec<(usize, Vec<u8>)> = texts.chain(then.map(|_| (1, string("end")))).collect();
+    let messages = (1..).zip(&payloads);
+    let messages: Vec<(usize, u64, &[u8])> = messages
+        .map(|(n, (channel, payload))| (*channel, n * 1_000_000, payload.as_slice()))
+        .collect();
+    let channels = ["/large"].into_iter().chain(then);
+    let channels: Vec<ChannelSpec<'_>> = channels
+        .map(|topic| ChannelSpec::ros1(topic, "std_msgs/String", "string data\n"))
+        .collect();
     Files::of([ros1_file(&channels, &messages)])
 }
 
@@ -347,7 +370,6 @@ fn fields_that_ros1_does_not_have_are_named() {
 
 #[test]
 fn nodes_drive_the_player_by_its_services() {
-    const TRIGGER: &str = "937c9679a518e3a18d831e57125ea522";
     const SET_BOOL: &str = "09fb03525b03e7ea1fd3992bafd87e16";
     let (master, files) = (free_master(), files());
     let flags = ["--start-paused", "--loop"];

@@ -4,9 +4,8 @@ use std::io::ErrorKind;
 
 use super::free_master;
 use super::peer::{Client, Subscriber, call, publishes, text};
-use super::program::{WireRun, files, play, text_of};
+use super::program::{TRIGGER, WireRun, files, play, text_of};
 
-const TRIGGER: &str = "937c9679a518e3a18d831e57125ea522";
 const RECONFIGURE: &str = "bb125d226a21982a4a98760418dc2672";
 const UPDATES: &str = "/rosbag2_player/parameter_updates";
 const DESCRIPTIONS: &str = "/rosbag2_player/parameter_descriptions";

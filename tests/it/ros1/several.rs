@@ -6,7 +6,7 @@ use std::process::Output;
 use zenoh::Wait;
 
 use super::peer::{Subscriber, Val, call, publishes, text, try_call};
-use super::program::{WireRun, files, play_on, text_of};
+use super::program::{LARGE, WireRun, files, large_files, play_on, text_of};
 use super::{Joined, free_master};
 use crate::support::mcaps::Files;
 use crate::support::network::{
@@ -33,22 +33,6 @@ pub(super) fn summary(output: &Output) -> serde_json::Value {
 
 /// How many runs a test makes at most until one is not held up by a busy machine.
 const RUNS: usize = 5;
-/// How many messages [`large_files`] has: more than a stuck subscriber takes.
-const COUNT: u32 = 300;
-
-/// Texts of 200 kB on `/large`, which begin with their numbers.
-fn large_files() -> Files {
-    let channel = ChannelSpec::ros1("/large", "std_msgs/String", "string data\n");
-    let body = "x".repeat(200_000);
-    let payloads = (0..COUNT).map(|n| string(&format!("{n:06}{body}")));
-    let payloads: Vec<Vec<u8>> = payloads.collect();
-    let messages = (1..).zip(&payloads);
-    let messages: Vec<(usize, u64, &[u8])> = messages
-        .map(|(n, payload)| (0, n * 1_000_000, payload.as_slice()))
-        .collect();
-    Files::of([ros1_file(&[channel], &messages)])
-}
-
 #[test]
 fn nodes_on_each_wire_get_every_message_and_the_clock() {
     let (master, endpoint, files) = (free_master(), free_endpoint(), files());
@@ -175,7 +159,7 @@ fn a_node_that_stands_still_holds_the_run_is_named_with_its_wire_and_others_lose
 
 /// False if the other node, which reads, got no processor for the stall timeout.
 fn only_the_node_of_ros1_stands_still() -> bool {
-    let (master, endpoint, files) = (free_master(), free_endpoint(), large_files());
+    let (master, endpoint, files) = (free_master(), free_endpoint(), large_files(None));
     let flags = "--rate max --clock 100 --stall-timeout 1 --wait-for-subscribers /large=2";
     let wires = "ros1 rmw_zenoh";
     let run = start(&files.paths[0], wires, &endpoint, &master, flags);
@@ -195,14 +179,14 @@ fn only_the_node_of_ros1_stands_still() -> bool {
     assert!(text.lines().any(names), "{text}");
     let (ros1, rmw) = (&summary["wires"][0], &summary["wires"][1]);
     assert!(ros1["lost"].as_u64() > Some(0), "{summary}");
-    assert_eq!(rmw["messages_sent"].as_u64(), Some(COUNT.into()));
+    assert_eq!(rmw["messages_sent"].as_u64(), Some(LARGE.into()));
     let stands_still = |line: &str| line.contains("rmw_zenoh: ") && line.contains("read nothing");
     if text.lines().any(stands_still) {
         return false;
     }
     assert_eq!(rmw["lost"], 0);
     assert_eq!(summary["lost"], ros1["lost"]);
-    for n in 0..COUNT {
+    for n in 0..LARGE {
         let payload = take(&large).payload().to_bytes().into_owned();
         let number = String::from_utf8_lossy(&payload[8..14]).into_owned();
         assert_eq!(number, format!("{n:06}"));
@@ -232,7 +216,7 @@ fn the_parameter_is_restored_beside_a_stuck_zenoh_subscriber() -> bool {
         call(&other.master, method, &params)
     };
     param("setParam", &[Val::Bool(false)]);
-    let (endpoint, files) = (free_endpoint(), large_files());
+    let (endpoint, files) = (free_endpoint(), large_files(None));
     let flags =
         "--rate max --use-sim-time --order topic --stall-timeout 2 --wait-for-subscribers /large";
     let wires = "rmw_zenoh ros1";

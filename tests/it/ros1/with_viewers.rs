@@ -4,32 +4,41 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::free_master;
-use super::peer::{Subscriber, publishes};
-use super::program::{WireRun, files, play};
+use super::peer::{Client, Subscriber, publishes, text, try_call};
+use super::program::{TRIGGER, WireRun, files, play};
 use super::several::summary;
+use crate::support::network::free_endpoint;
+use crate::support::patience::until;
 use crate::support::ros1::string;
-use crate::viewer::client::Client;
-
-/// The port of the server for viewers.
-fn viewer_port(run: &WireRun) -> u16 {
-    run.wait_for_text("ws://127.0.0.1:");
-    let log = run.logged();
-    let (_, rest) = log.split_once("ws://127.0.0.1:").unwrap();
-    rest.split(';').next().unwrap().parse().unwrap()
-}
+use crate::viewer::client::{Client as Viewer, PAUSED, PLAYING, port_in};
 
 #[test]
 fn nodes_and_viewers_get_every_message_and_either_moves_the_player() {
     let (master, files) = (free_master(), files());
-    let flags = "--foxglove 0 --start-paused --format json --clock 100 -v";
+    let flags = "--foxglove 0 --start-paused --format json -v";
     let flags: Vec<&str> = flags.split(' ').collect();
     let run = WireRun::start(play(&master, &files.paths[0], &flags));
-    let mut viewer = Client::connect(viewer_port(&run));
+    run.wait_for_text("ws://127.0.0.1:");
+    let mut viewer = Viewer::connect(port_in(&run.logged()).unwrap());
     viewer.subscribe(&["/chatter"]);
     viewer.sync();
     publishes(&master, "/chatter");
     let mut node = Subscriber::of_topic(&master, "/listener", "/chatter");
     run.wait_for_text("/listener subscribes to /chatter");
+    // The last one that is registered.
+    let last = [text("/x"), text("/rosbag2_player/set_parameters")];
+    until("the services", || {
+        try_call(&master, "lookupService", &last).is_some_and(|(code, _)| code == 1)
+    });
+    let call = |service: &str| {
+        let service = format!("/rosbag2_player/{service}");
+        let answer = Client::of_service(&master, &service, TRIGGER).call(b"");
+        assert_eq!(answer.unwrap(), b"\x01\0\0\0\0");
+    };
+    call("resume");
+    viewer.state("that it plays", |state| state.status == PLAYING);
+    call("pause");
+    viewer.state("that it is paused", |state| state.status == PAUSED);
     viewer.ask(true, 1.0, None);
     for n in 0..50 {
         let payload = string(&format!("message {n}"));
@@ -44,17 +53,19 @@ fn nodes_and_viewers_get_every_message_and_either_moves_the_player() {
 
 #[test]
 fn nothing_listens_beyond_loopback_unless_it_is_asked_for() {
-    let (master, files) = (free_master(), files());
+    let files = files();
     for (address, is_open) in [("0", false), ("0.0.0.0:0", true)] {
-        let flags = ["--foxglove", address, "--start-paused"];
+        let (master, endpoint) = (free_master(), free_endpoint());
+        let flags = ["--wire", "rmw_zenoh", "--listen", &endpoint];
+        let flags = [&flags[..], &["--foxglove", address, "--start-paused"]].concat();
         let run = WireRun::start(play(&master, &files.paths[0], &flags));
         publishes(&master, "/chatter");
         run.wait_for_text("ws://");
         let listening = listening(run.process());
-        // The master, the node, its topics, the server for viewers.
-        assert!(listening.len() >= 4, "{listening:?}");
-        let beyond = listening.iter().any(|address| !address.is_loopback());
-        assert_eq!(beyond, is_open, "{listening:?}");
+        // The master, the node, its topics, the router, a session beside it, the server for viewers.
+        assert!(listening.len() >= 6, "{listening:?}");
+        let is_beyond = listening.iter().any(|address| !address.is_loopback());
+        assert_eq!(is_beyond, is_open, "{listening:?}");
     }
 }
 

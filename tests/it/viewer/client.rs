@@ -294,6 +294,12 @@ impl Client {
     }
 }
 
+/// The port of a server for viewers on loopback that a line of a log names.
+pub(crate) fn port_in(log: &str) -> Option<u16> {
+    let (_, rest) = log.split_once("ws://127.0.0.1:")?;
+    Some(rest.split(';').next().unwrap().parse().unwrap())
+}
+
 /// A request for control of playback.
 pub(crate) fn request(command: u8, speed: f32, seek: Option<u64>, id: &str) -> Vec<u8> {
     let mut bytes = vec![3, command];

@@ -239,7 +239,7 @@ fn a_viewer_that_reads_again_goes_on_with_what_is_new() {
 }
 
 #[test]
-fn others_go_on_when_a_viewer_is_killed_or_is_none() {
+fn others_go_on_when_a_viewer_is_killed_or_a_connection_is_none_of_a_viewer() {
     let served = Served::paused(recording());
     let [mut killed, mut other] = [(); 2].map(|()| Client::connect(served.port()));
     for client in [&mut killed, &mut other] {
@@ -252,7 +252,7 @@ fn others_go_on_when_a_viewer_is_killed_or_is_none() {
     nonsense.write_all(b"\x00\xff nonsense\r\n\r\n").unwrap();
     killed.ask(true, 1.0, None);
     killed.data();
-    // Closed without a word, with messages on their way to it.
+    // Without a close frame; messages may be on their way.
     drop(killed);
     for n in 0..400 {
         assert_eq!(other.data().payload, format!("fast {n}").into_bytes());

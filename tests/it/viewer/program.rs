@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use super::SECOND;
-use super::client::{Client, Data, PLAYING};
+use super::client::{Client, Data, PLAYING, port_in};
 use crate::support::mcaps::{Files, Note, Spec, incompressible};
 
 fn play(bag: &Path, args: &[&str]) -> Command {
@@ -39,9 +39,8 @@ impl Run {
             let mut line = String::new();
             assert!(log.read_line(&mut line).unwrap() > 0, "ended: {lines}");
             lines.push_str(&line);
-            if let Some((_, rest)) = line.split_once("ws://127.0.0.1:") {
-                let digits = rest.split(';').next().unwrap();
-                break digits.parse().unwrap();
+            if let Some(port) = port_in(&line) {
+                break port;
             }
         };
         Self {
