@@ -1,23 +1,28 @@
 //! [`metadata`]: the `metadata.yaml` of a cut, in version 9, as rosbag2 of Jazzy and later writes it.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 
-use super::outcome::Written;
+use super::definitions::Definitions;
+use super::outcome::{TopicShare, Written};
+use super::translation::OFFERS;
 use crate::bag::Topic;
-use crate::ros::WrittenQos;
+use crate::ros::{Qos, WrittenQos};
 use crate::time::TimeRange;
 use crate::untrusted::yaml::{self, quoted};
 
-/// The text that describes a cut whose messages are all in `file`.
-pub(crate) fn metadata(written: &Written, file: &str) -> String {
+/// The text that describes a cut whose messages are all in `file`, by its channels and how many messages each has.
+pub(crate) fn metadata(
+    written: &Written,
+    file: &str,
+    channels: (&Definitions, &BTreeMap<u16, u64>),
+) -> String {
     let message_count = written.messages + written.latched;
-    let topic = |share: &super::outcome::TopicShare| {
+    let entries = written.topics.iter().filter_map(|share| {
         let topic = written.forms.get(share.id.index())?;
-        Some(TopicCount {
-            topic_metadata: TopicFields::of(topic),
-            message_count: share.messages + share.latched,
-        })
-    };
+        Some(entries(topic, share, channels))
+    });
     let span = Span::of(written.range);
     let document = Document {
         rosbag2_bagfile_information: BagInfo {
@@ -26,7 +31,7 @@ pub(crate) fn metadata(written: &Written, file: &str) -> String {
             duration: span.duration,
             starting_time: span.starting_time,
             message_count,
-            topics_with_message_count: written.topics.iter().filter_map(topic).collect(),
+            topics_with_message_count: entries.flatten().collect(),
             compression_format: "",
             compression_mode: "",
             relative_file_paths: vec![Quoted(file)],
@@ -41,6 +46,38 @@ pub(crate) fn metadata(written: &Written, file: &str) -> String {
         },
     };
     yaml::write(&document).expect("text and numbers are written to memory")
+}
+
+/// The entries of a topic: one for each list of profiles that channels of it have, because the reader `rosbags` takes
+/// only channels whose list is that of an entry. One if no channel has any.
+fn entries<'a>(
+    topic: &'a Topic,
+    share: &TopicShare,
+    (definitions, counts): (&Definitions, &BTreeMap<u16, u64>),
+) -> Vec<TopicCount<'a>> {
+    let own = definitions.topics.iter().filter(|(_, id)| **id == share.id);
+    let mut offers: Vec<(Vec<Qos>, u64)> = Vec::new();
+    for (channel, _) in own {
+        let offered = definitions.channels.get(channel);
+        let offered = offered.and_then(|channel| channel.metadata.get(OFFERS));
+        let offered = offered
+            .map(|yaml| Qos::parse_offers(yaml))
+            .unwrap_or_default();
+        let count = counts.get(channel).copied().unwrap_or_default();
+        match offers.iter_mut().find(|(known, _)| *known == offered) {
+            Some((_, messages)) => *messages += count,
+            None => offers.push((offered, count)),
+        }
+    }
+    if offers.iter().all(|(offered, _)| offered.is_empty()) {
+        let messages = share.messages + share.latched;
+        offers = vec![(topic.offered_qos.clone(), messages)];
+    }
+    let entry = |(offered, message_count): (Vec<Qos>, u64)| TopicCount {
+        topic_metadata: TopicFields::of(topic, &offered),
+        message_count,
+    };
+    offers.into_iter().map(entry).collect()
 }
 
 #[derive(Serialize)]
@@ -117,12 +154,12 @@ struct TopicFields<'a> {
 }
 
 impl<'a> TopicFields<'a> {
-    fn of(topic: &'a Topic) -> Self {
+    fn of(topic: &'a Topic, offered: &[Qos]) -> Self {
         Self {
             name: Quoted(&topic.name),
             type_name: Quoted(topic.type_name()),
             serialization_format: Quoted(&topic.encoding),
-            offered_qos_profiles: topic.offered_qos.iter().map(WrittenQos::of).collect(),
+            offered_qos_profiles: offered.iter().map(WrittenQos::of).collect(),
             type_description_hash: Quoted(topic.type_hash.as_deref().unwrap_or_default()),
         }
     }

@@ -61,7 +61,11 @@ impl Cut {
         let content = (shares, &translation, damage);
         let written = self.written(bag, out, (&finished, unchecked_chunks), content)?;
         if self.form == CutForm::Rosbag2 {
-            let text = metadata(&written, target.file_name());
+            let text = metadata(
+                &written,
+                target.file_name(),
+                (&definitions, &finished.counts),
+            );
             target.put_metadata(&text).map_err(failed)?;
         }
         target.commit(bag.files())?;

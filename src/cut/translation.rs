@@ -12,7 +12,7 @@ use crate::transcode::{NoRos2Form, TranscodeError, Transcoder};
 /// Where the payload begins in what follows the channel of a message record: after sequence number and two times.
 const PAYLOAD: usize = 20;
 /// The metadata of a channel in which rosbag2 has the profiles of its publishers, and the hash of its type.
-const OFFERS: &str = "offered_qos_profiles";
+pub(super) const OFFERS: &str = "offered_qos_profiles";
 const TYPE_HASH: &str = "topic_type_hash";
 
 /// The topics that are transcoded, and those that cannot be.

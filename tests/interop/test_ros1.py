@@ -2,10 +2,12 @@
 
 import json
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from mcap.reader import NonSeekingReader, make_reader
+from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import checks
@@ -29,9 +31,9 @@ LEVELS = {1: 10, 2: 20, 4: 30, 8: 40, 16: 50}
 OWN_TYPES = {"ouster_ros/msg/PacketMsg", "turtlesim/msg/Color", "turtlesim/msg/Pose"}
 
 
-def convert(path: Path, out: Path) -> dict:
+def convert(path: Path, out: Path, *flags: str) -> dict:
     """The report of `play convert`, which succeeds."""
-    command = [BINARY, "convert", "--format", "json", path, "-o", out]
+    command = [BINARY, "convert", "--format", "json", path, "-o", out, *flags]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=60)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -144,6 +146,19 @@ def test_a_converted_recording_keeps_metadata_and_says_what_is_latched(data, tmp
         offers = channel.metadata.get("offered_qos_profiles", "")
         assert recorded.items() <= channel.metadata.items()
         assert ("transient_local" in offers) == (recorded["latching"] == "1"), channel.topic
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_a_converted_directory_has_every_message_for_rosbags(data, tmp_path, name):
+    """Also those of topics with several channels, whose publishers have latched or not."""
+    out = tmp_path / "ros2"
+    report = convert(data / name, out, "--rosbag2")
+    with AnyReader([out]) as reader:
+        counts = Counter(connection.topic for connection, _, _ in reader.messages())
+        told = Counter()
+        for connection in reader.connections:
+            told[connection.topic] += connection.msgcount
+    assert counts == told and counts.total() == report["messages"]
 
 
 @pytest.mark.parametrize("name", RECORDINGS)

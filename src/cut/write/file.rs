@@ -46,6 +46,8 @@ pub(crate) struct Finished {
     pub(crate) new_chunks: u64,
     pub(crate) attachments: u64,
     pub(crate) metadata: u64,
+    /// How many messages each channel has.
+    pub(crate) counts: BTreeMap<u16, u64>,
 }
 
 impl CutFile {
@@ -227,6 +229,7 @@ impl CutFile {
             new_chunks: summary.chunks() - self.copied_chunks,
             attachments: summary.attachments(),
             metadata: summary.metadata(),
+            counts: summary.counts.clone(),
         };
         let end = summary.end_of_file((self.at(), crc), schemas, channels);
         self.put(&end)?;

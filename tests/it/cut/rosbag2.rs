@@ -93,3 +93,41 @@ fn profiles_that_only_a_metadata_yaml_has_are_kept_in_that_of_the_cut() {
         contents(&source, &Selection::all(&source), all)
     );
 }
+
+#[test]
+fn a_topic_has_an_entry_for_each_list_of_profiles_that_its_channels_have() {
+    let latched = |node: &str| {
+        let channel = TopicSpec::named("/map").with("offered_qos_profiles", PROFILE);
+        channel.with("callerid", node)
+    };
+    let topics = vec![latched("/a"), TopicSpec::named("/map"), latched("/b")];
+    let spec = Spec {
+        topics,
+        ..Spec::new(vec![
+            (0..10).map(|n| Note::new(n % 3, n as u64, "x")).collect(),
+        ])
+    };
+    let source = bag(&spec.write());
+    assert_eq!(source.topics().len(), 1);
+    let folder = Folder::new();
+    let cut = Cut {
+        form: CutForm::Rosbag2,
+        ..plain(&source, source.range().unwrap())
+    };
+    let out = folder.path("cut");
+    cut.write(&source, &out, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let metadata = Directory::resolve(&out).unwrap().metadata.unwrap();
+    let entries = metadata.topics.iter();
+    let entries: Vec<_> = entries
+        .map(|it| (it.name.as_str(), it.offered_qos.len(), it.message_count))
+        .collect();
+    assert_eq!(entries, [("/map", 1, Some(7)), ("/map", 0, Some(3))]);
+    let read = Bag::open(&[&out]).unwrap();
+    assert_eq!(read.notes(), []);
+    let all = source.range().unwrap();
+    assert_eq!(
+        whole(&read),
+        contents(&source, &Selection::all(&source), all)
+    );
+}
