@@ -1,4 +1,4 @@
-//! Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
+//! Plays recorded robot logs (MCAP) to nodes of ROS 2 and ROS 1 and to viewers, and serves their clock.
 //!
 //! The path of one message: a [`bag::Bag`] is opened. A cue ([`bag::Cues`]) reads ahead from it. The
 //! [`player::Machine`] holds the next message until it is due by the [`time::Segment`], then gives it to an

@@ -39,6 +39,14 @@ pub enum Ros1Event {
         /// The node.
         node: String,
     },
+    /// A node does not keep up, and messages may be dropped: the oldest that wait for it are. Told again only if the
+    /// node has read everything in between.
+    Slow {
+        /// The topic.
+        topic: String,
+        /// The node.
+        node: String,
+    },
     /// A message has waited for the whole stall timeout and is dropped: from now on the node loses messages.
     Stalled {
         /// The topic.
@@ -170,6 +178,9 @@ impl Ros1Event {
             } => format!(
                 "{node} gets nothing of {topic}: it subscribes to {theirs}, and {ours} is published"
             ),
+            Self::Slow { topic, node } => format!(
+                "{node} does not keep up with {topic}: the oldest messages that wait for it are dropped"
+            ),
             Self::Stalled {
                 topic,
                 node,
@@ -236,6 +247,7 @@ impl Ros1Event {
     fn notice(&self) -> Option<String> {
         match self {
             Self::TypeMismatch { .. }
+            | Self::Slow { .. }
             | Self::TooManyConnections { .. }
             | Self::NoConnections { .. } => Some(self.unescaped()),
             // The number may be another one each time.

@@ -38,7 +38,7 @@ Examples:
   play convert ros1.mcap -o ros2.mcap     the messages of ROS 1 as those of ROS 2
   play clock --start 0 --rate 2           a clock without a recording, at double speed";
 
-/// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
+/// Plays recorded robot logs (MCAP) to nodes of ROS 2 and ROS 1 and to viewers, and serves their clock.
 ///
 /// Messages are sent at the times of a clock that can be slowed down, sped up, reversed, paused,
 /// stepped and sought. ROS 2 nodes on `rmw_zenoh_cpp` see an ordinary node. No ROS installation is
@@ -66,11 +66,11 @@ impl Cli {
             .map_err(|error| printable(error, &mut command))?;
         let follow = &cli.play.follow;
         let refused = follow.refused(cli.play.wire.wires());
-        let wire = match &cli.command {
-            Some(Verb::Clock(args)) => &args.wire,
-            _ => &cli.play.wire,
+        let (wire, has_state) = match &cli.command {
+            Some(Verb::Clock(args)) => (&args.wire, args.clock_state),
+            _ => (&cli.play.wire, cli.play.clock.clock_state),
         };
-        let refused = refused.or_else(|| wire.refused());
+        let refused = refused.or_else(|| wire.refused(has_state));
         let refused = refused.or_else(|| cli.play.ci.refused());
         let refused = refused.or_else(|| cli.play.refused_with_verdicts());
         if let Some(why) = cli.play.ros.refused().or(refused) {

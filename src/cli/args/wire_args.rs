@@ -111,14 +111,25 @@ impl WireArgs {
         })
     }
 
+    /// A warning for `--strict` if zenoh may drop messages of reliable topics, which it does not report.
+    pub(crate) fn unknown_losses(&self) -> Option<String> {
+        let is_over_zenoh = |wire: &Wire| !matches!(wire, Wire::Ros1 | Wire::Null);
+        let may_drop = self.congestion != CongestionArg::Block;
+        (may_drop && self.wire.iter().any(is_over_zenoh)).then(|| {
+            "--strict does not notice messages that zenoh drops; hint: --congestion block"
+                .to_owned()
+        })
+    }
+
     /// Whether flags say where the network of zenoh is.
     fn places_session(&self) -> bool {
         !self.connect.is_empty() || !self.listen.is_empty() || self.zenoh_config.is_some()
     }
 
-    /// Why these flags are refused together.
-    pub(crate) fn refused(&self) -> Option<&'static str> {
+    /// Why these flags are refused together; `has_state`: so is `--clock-state`.
+    pub(crate) fn refused(&self, has_state: bool) -> Option<&'static str> {
         let several = self.wire.len() > 1;
+        let is_ros1 = self.wire == [Wire::Ros1];
         let is_repeated = |(at, wire): (usize, &Wire)| self.wire[..at].contains(wire);
         let has_namespace = self.bridge_namespace != BridgeNamespace::default();
         [
@@ -131,8 +142,24 @@ impl WireArgs {
                 "--wire: each wire is given once",
             ),
             (
-                self.wire == [Wire::Ros1] && self.places_session(),
+                is_ros1 && self.places_session(),
                 "--connect, --listen and --zenoh-config: ROS_MASTER_URI says where the network of --wire ros1 is",
+            ),
+            (
+                is_ros1 && self.domain_id.is_some(),
+                "--domain-id: networks of --wire ros1 have no number; ROS_MASTER_URI says which one it is",
+            ),
+            (
+                is_ros1 && self.shm == SharedMemoryArg::On,
+                "--shm on: --wire ros1 has no shared memory",
+            ),
+            (
+                is_ros1 && self.any_type_hash,
+                "--any-type-hash: types of --wire ros1 have sums, which nodes compare",
+            ),
+            (
+                is_ros1 && has_state,
+                "--clock-state: --wire ros1 has no such topic",
             ),
             (
                 self.has(Wire::Ros2Dds) && self.has(Wire::Zenoh),

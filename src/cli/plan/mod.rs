@@ -214,6 +214,7 @@ pub fn plan(
         .chain(unreachable_names(args, &chosen, topics))
         .chain(idle_profiles(profiles, &chosen, topics))
         .chain(in_other_form.warnings())
+        .chain(args.wire.unknown_losses().filter(|_| args.time.strict))
         .collect();
     Ok(Plan {
         options,
@@ -686,6 +687,21 @@ mod tests {
         }
         let late = "--begin-at: 212.000000000 s is after the recording, so it plays from its end";
         assert_eq!(warnings("--begin-at 212"), [late]);
+    }
+
+    #[test]
+    fn losses_that_a_strict_run_does_not_notice_are_warned_of() {
+        for (line, warnings) in [
+            ("--strict", 0),
+            ("--congestion drop", 0),
+            ("--strict --congestion drop", 1),
+            ("--strict --congestion drop --wire ros1", 0),
+            ("--strict --congestion drop --wire ros1 --wire rmw_zenoh", 1),
+            ("--strict --congestion block-first --wire ros2dds", 1),
+        ] {
+            let plan = planned_with(line, "").unwrap();
+            assert_eq!(plan.warnings.len(), warnings, "{line} {:?}", plan.warnings);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,6 +38,8 @@ pub(crate) struct Connection {
     room: Condvar,
     /// How many bytes the system has taken.
     taken: AtomicU64,
+    /// Messages for it were dropped, and since then some have always waited.
+    is_slow: AtomicBool,
 }
 
 impl Connection {
@@ -62,6 +64,7 @@ impl Connection {
             work: Condvar::new(),
             room: Condvar::new(),
             taken: AtomicU64::new(0),
+            is_slow: AtomicBool::new(false),
         })
     }
 
@@ -211,6 +214,17 @@ impl Connection {
         }
     }
 
+    /// Messages for it were dropped, which the rules allow: told once until nothing waits for it.
+    pub(crate) fn tell_slow(&self) {
+        let may_drop = self.rules.slow_subscriber == SlowSubscriber::DropOldest;
+        if may_drop && !self.is_slow.swap(true, Ordering::Relaxed) {
+            self.events.send(Ros1Event::Slow {
+                topic: self.topic.clone(),
+                node: self.node.clone(),
+            });
+        }
+    }
+
     /// Writes what waits, then closes; nothing is added any more.
     pub(crate) fn end(&self) {
         self.lock().is_ending = true;
@@ -246,6 +260,7 @@ impl Connection {
             // A subscriber is back only when no message waits for it. Bytes that the system has taken are no proof:
             // they may lie in its buffers while the subscriber is stopped.
             let away = if state.messages == 0 {
+                self.is_slow.store(false, Ordering::Relaxed);
                 state.away.take()
             } else {
                 None

@@ -166,11 +166,10 @@ impl Publication {
             .retain(|_, message| message.at.is_none_or(|at| at <= to));
         let connections = Arc::clone(&state.connections);
         drop(state);
-        let lost = connections
-            .iter()
-            .map(|it| it.await_written(until, meanwhile));
-        let lost: u64 = lost.sum();
-        self.counts.lost.fetch_add(lost, Ordering::Relaxed);
+        for connection in connections.iter() {
+            let lost = connection.await_written(until, meanwhile);
+            self.lose(connection, lost);
+        }
     }
 
     /// Sends a message that is never latched: a time.
@@ -203,7 +202,16 @@ impl Publication {
                 Queued::Stalled => (1, 1),
             };
             self.counts.stalled.fetch_add(stalled, Ordering::Relaxed);
-            self.counts.lost.fetch_add(lost, Ordering::Relaxed);
+            self.lose(connection, lost);
+        }
+    }
+
+    /// A subscriber has lost this many messages.
+    fn lose(&self, connection: &Connection, lost: u64) {
+        self.counts.lost.fetch_add(lost, Ordering::Relaxed);
+        // Of the clock and of other messages of this node itself, the last ones are enough.
+        if lost > 0 && !self.ids.is_empty() {
+            connection.tell_slow();
         }
     }
 

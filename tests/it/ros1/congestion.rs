@@ -6,7 +6,7 @@ use zenoh::Wait;
 
 use super::free_master;
 use super::peer::{Subscriber, publishes};
-use super::program::{LARGE, WireRun, large_files, play};
+use super::program::{LARGE, WireRun, large_files, play, text_of};
 use super::several::{start, summary};
 use crate::support::network::{
     Pipe, STRING, STRING_HASH, free_endpoint, node, peer, subscribe, take, token,
@@ -46,7 +46,12 @@ fn a_node_of_ros1_that_is_slow_misses_messages_and_the_summary_counts_them() {
     // It comes although nobody reads what is before it.
     assert_eq!(then.message().unwrap(), string("end"));
     let numbers = numbers_to_the_last(&mut slow);
-    let summary = summary(&run.end());
+    let output = run.end();
+    let text = text_of(&output);
+    let named =
+        "/slow does not keep up with /large: the oldest messages that wait for it are dropped";
+    assert!(text.contains(named), "{text}");
+    let summary = summary(&output);
     let lost = summary["lost"].as_u64().unwrap();
     assert!(lost > 0, "{summary}");
     assert_eq!(numbers.len() as u64 + lost, u64::from(LARGE));

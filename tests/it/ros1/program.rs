@@ -240,6 +240,13 @@ fn what_ros1_does_not_have_is_refused_or_left_out_with_the_reason() {
             &["--connect", "tcp/robot:7447"],
             "ROS_MASTER_URI says where the network of --wire ros1 is",
         ),
+        (&["--domain-id", "3"], "ROS_MASTER_URI says which one it is"),
+        (&["--shm", "on"], "--wire ros1 has no shared memory"),
+        (&["--any-type-hash"], "types of --wire ros1 have sums"),
+        (
+            &["--clock", "--clock-state"],
+            "--wire ros1 has no such topic",
+        ),
     ] {
         let output = WireRun::start(play(&master, &files.paths[0], args)).end();
         assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));

@@ -96,6 +96,14 @@ fn the_oldest_messages_are_dropped_if_that_is_the_rule() {
     }
     let lost = monitor.topics()[0].lost;
     assert!(lost > 0);
+    let slow = |event: &Ros1Event| match event {
+        Ros1Event::Slow { topic, node } => Some((topic.clone(), node.clone())),
+        _ => None,
+    };
+    let named = ("/images".to_owned(), "/slow".to_owned());
+    assert_eq!(player.event("a slow node", slow), named);
+    // It is told once.
+    assert!(player.events.try_iter().all(|event| slow(&event).is_none()));
     let got: Vec<u8> = (lost..u64::from(COUNT))
         .map(|_| subscriber.message().unwrap()[0])
         .collect();

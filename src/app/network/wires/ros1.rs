@@ -297,6 +297,9 @@ fn as_wire_event(event: Ros1Event) -> WireEvent {
         },
         Ros1Event::ForeignClock { node } => WireEvent::ForeignClock { node },
         Ros1Event::OwnClock { is_served } => WireEvent::OwnClock { is_served },
+        Ros1Event::Shutdown { ref reason } if reason.contains("same name") => {
+            WireEvent::AskedToEnd(format!("{event}; hint: --node-name"))
+        }
         Ros1Event::Shutdown { .. } => WireEvent::AskedToEnd(event.to_string()),
         Ros1Event::SimTimeOff => {
             WireEvent::Warning(format!("{event}; hint: --use-sim-time sets it for the run"))
