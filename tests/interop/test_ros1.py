@@ -161,7 +161,7 @@ def test_a_converted_directory_has_every_message_for_rosbags(data, tmp_path, nam
     assert counts == told and counts.total() == report["messages"]
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", ["turtlesim_ros1/example_zstd.mcap", "husky_ros1/test1_lz4.mcap", "ouster_ros1/test.mcap"])
 def test_ros1_recordings_are_played_as_they_are_converted(data, tmp_path, name):
     out = tmp_path / "ros2.mcap"
     convert(data / name, out)
@@ -204,5 +204,7 @@ def test_late_nodes_get_the_last_message_of_each_latched_publisher(data, tmp_pat
         with session(player.port) as opened:
             for topic, messages in want.items():
                 subscriber = LateSubscriber(opened, converted.topics[topic])
-                subscriber.settle(len(messages))
-                assert subscriber.payloads == messages, topic
+                # On `/rosout` comes what the player itself has logged, too.
+                subscriber.settle(len(messages) + (topic == "/rosout"))
+                recorded = [it for it in subscriber.payloads if b"rosbag2_player" not in it]
+                assert recorded == messages, topic
