@@ -22,8 +22,8 @@ type ChannelContent = (u16, String, String, BTreeMap<String, String>);
 pub(crate) struct Definitions {
     pub(crate) schemas: BTreeMap<u16, SchemaRecord>,
     pub(crate) channels: BTreeMap<u16, Channel>,
-    /// The topics of the channels.
-    pub(crate) topics: BTreeMap<u16, TopicId>,
+    /// The channels of each topic.
+    pub(crate) by_topic: BTreeMap<TopicId, BTreeSet<u16>>,
     /// The ids by what is defined, apart from the id.
     schema_ids: HashMap<SchemaContent, u16>,
     channel_ids: HashMap<ChannelContent, BTreeSet<u16>>,
@@ -88,7 +88,7 @@ impl Definitions {
                 let here = translation.channel(topic, here);
                 let id = all.add_channel(here, &renamed, &mut taken)?;
                 let is_other = (id, schema_id) != (channel.id, channel.schema_id);
-                all.topics.insert(id, topic);
+                all.by_topic.entry(topic).or_default().insert(id);
                 all.has_renamed |= is_other || is_translated;
                 renamed.channels.insert(channel.id, id);
                 renamed.used.insert(id);

@@ -55,9 +55,9 @@ fn entries<'a>(
     share: &TopicShare,
     (definitions, counts): (&Definitions, &BTreeMap<u16, u64>),
 ) -> Vec<TopicCount<'a>> {
-    let own = definitions.topics.iter().filter(|(_, id)| **id == share.id);
+    let own = definitions.by_topic.get(&share.id);
     let mut offers: Vec<(Vec<Qos>, u64)> = Vec::new();
-    for (channel, _) in own {
+    for channel in own.into_iter().flatten() {
         let offered = definitions.channels.get(channel);
         let offered = offered.and_then(|channel| channel.metadata.get(OFFERS));
         let offered = offered
