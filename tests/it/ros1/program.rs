@@ -456,6 +456,19 @@ fn no_parameter_stays_after(signal: &'static str, code: i32) -> bool {
 }
 
 #[test]
+fn a_player_whose_name_another_one_takes_ends_with_a_hint() {
+    let (master, files) = (Joined::player(), files());
+    let start = || WireRun::start(play(&master.master, &files.paths[0], &["--start-paused"]));
+    let first = start();
+    publishes(&master.master, "/chatter");
+    let _second = start();
+    let output = first.end();
+    let log = text_of(&output);
+    assert_eq!(output.status.code(), Some(1), "{log}");
+    assert!(log.contains("same name; hint: --node-name"), "{log}");
+}
+
+#[test]
 fn a_name_of_this_machine_that_nobody_knows_is_named() {
     let (master, files) = (free_master(), files());
     let mut play = play(&master, &files.paths[0], &["--start-paused"]);
