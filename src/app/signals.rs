@@ -15,6 +15,8 @@ use crossbeam_channel::{Receiver, bounded};
 #[cfg(feature = "tui")]
 use nix::sys::signal::{SigSet, Signal, raise};
 #[cfg(feature = "tui")]
+use rustix::process::kill_current_process_group;
+#[cfg(feature = "tui")]
 use signal_hook::consts::{SIGALRM, SIGCONT, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -153,6 +155,8 @@ impl PendingStop {
     /// Stops the process, unless it was continued since; returns when it is continued.
     pub(crate) fn carry_out(self) {
         let _ = self.0.thread_unblock();
+        // Another thread may not have handled the SIGCONT yet. [`Jobs::is_to_stop`] is to be false from here on.
+        let _ = raise(Signal::SIGCONT);
     }
 
     /// Cancels the stop.
@@ -160,6 +164,23 @@ impl PendingStop {
         let _ = raise(Signal::SIGCONT);
         let _ = self.0.thread_unblock();
     }
+}
+
+/// Stops all processes of the group; returns when this one is continued.
+///
+/// # Errors
+/// If they cannot be stopped; then this one is not stopped either.
+#[cfg(feature = "tui")]
+pub(crate) fn stop_group() -> io::Result<()> {
+    // First of all: whoever continues the group after another process of it has stopped cancels this.
+    let stop = PendingStop::request();
+    let done = kill_current_process_group(rustix::process::Signal::TSTP);
+    if done.is_ok() {
+        stop.carry_out();
+    } else {
+        stop.cancel();
+    }
+    done.map_err(io::Error::from)
 }
 
 /// The job control of a shell.

@@ -6,7 +6,6 @@
 use std::io;
 
 use jiff::Timestamp;
-use rustix::process::Signal;
 
 use super::lookup::Lookup;
 use super::lookup::request::FindRequest;
@@ -22,7 +21,6 @@ use crate::player::{Command, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
 use crate::tui::input::mouse::Gesture;
 use crate::tui::model::parts::{CutRequest, Effect};
-use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
 
 /// How long after the last event the screen is drawn once more, with the final read-ahead and rates.
@@ -41,6 +39,9 @@ pub enum ScreenRequest {
     Cut(CutRequest),
     /// Copy the command line that plays on from here, with [`Screen::copy`].
     CopyCommand,
+    /// Stop the process group, as ctrl-Z does, and take the terminal again later: [`Screen::restore_terminal`],
+    /// [`Screen::reenter_terminal`].
+    Suspend,
     /// Remember the position, and end the run.
     QuitToResume,
     /// End the run as a signal does.
@@ -283,15 +284,7 @@ impl Screen {
                 self.requests.forget_pictures(&mut self.model);
                 self.terminal.redraw();
             }
-            // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like any
-            // other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.
-            Effect::Suspend => {
-                if has_shell() {
-                    self.terminal.restore();
-                }
-                let done = rustix::process::kill_current_process_group(Signal::TSTP);
-                self.keep_failure(done.map_err(io::Error::from));
-            }
+            Effect::Suspend => return Some(ScreenRequest::Suspend),
             Effect::AddMark(mark) => return Some(ScreenRequest::AddMark(mark)),
             Effect::RemoveMark(time) => return Some(ScreenRequest::RemoveMark(time)),
             Effect::Cut(request) => return Some(ScreenRequest::Cut(request)),

@@ -52,7 +52,7 @@ use host::{Host, SOON};
 use local_run::LocalRun;
 use look::Look;
 use saved::{resume, watched_file};
-use stand_by::stand_by;
+use stand_by::{stand_by, suspend};
 
 /// How many events may wait for the screen; log lines beyond that are missing from the event log.
 const WAITING: usize = 1024;
@@ -280,6 +280,7 @@ fn draw(
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
                 ScreenRequest::Cut(request) => host.cut(request, EventSink::clone(told)),
                 ScreenRequest::CopyCommand => copy_command(host, &mut screen),
+                ScreenRequest::Suspend => suspend(host, &mut screen, &jobs)?,
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
                 ScreenRequest::Quit | ScreenRequest::QuitToResume | ScreenRequest::Interrupt

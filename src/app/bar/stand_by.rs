@@ -1,7 +1,8 @@
-//! [`stand_by`]: stops the process with its terminal restored, and takes the terminal again.
+//! Stops the process with its terminal restored, and takes the terminal again.
 
 use std::time::Duration;
 
+use anyhow::Context;
 use bagplay::tui;
 use bagplay::tui::Screen;
 
@@ -11,26 +12,49 @@ use crate::app::signals::{self, Job, Jobs, PendingStop};
 /// How long a stop waits for the shell's SIGCONT, which may already be on its way.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
-/// Stops the process if a shell asks for it, and takes the terminal again once the process is continued in the
-/// foreground. In the background it stops again, unless a signal ends it; then it ends without touching the terminal,
-/// which belongs to another job.
-pub(super) fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
-    let is_asked = job == Job::Stop && jobs.is_to_stop();
-    if is_asked && tui::has_shell() {
+/// Stops the process and the others of its group, as a terminal does for ctrl-Z, and takes the terminal again once the
+/// process is continued. A parent may stop before this process, and then the shell resumes: it needs the terminal
+/// restored.
+pub(super) fn suspend(host: &mut dyn Host, screen: &mut Screen, jobs: &Jobs) -> anyhow::Result<()> {
+    if tui::has_shell() {
         screen.restore_terminal();
-        // The parent stops as well. By now the shell may have taken the terminal and given it back. A SIGCONT from
-        // before the request is seen within [`A_MOMENT`]; a later one cancels the request.
-        let is_late = !tui::is_in_foreground();
-        let stop = PendingStop::request();
-        let _ = jobs.told.recv_timeout(A_MOMENT);
-        if jobs.is_to_stop() && !(is_late && tui::is_in_foreground()) {
-            stop.carry_out();
-        } else {
-            stop.cancel();
-        }
-    } else if is_asked {
-        tracing::info!("not suspended: there is no shell that could continue it");
+        signals::stop_group().context("the processes of this job cannot be stopped")?;
+        regain(host, screen, jobs);
+    } else {
+        tell_of_no_shell();
     }
+    Ok(())
+}
+
+/// Stops the process if another one asks for it, as [`suspend`] does, or takes the terminal again.
+pub(super) fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
+    if job == Job::Stop && jobs.is_to_stop() {
+        if tui::has_shell() {
+            // The parent stops as well. The shell may already have taken the terminal, and given it back. A SIGCONT from
+            // before the request is seen within [`A_MOMENT`]; a later one cancels the request.
+            let stop = PendingStop::request();
+            screen.restore_terminal();
+            let is_late = !tui::is_in_foreground();
+            let _ = jobs.told.recv_timeout(A_MOMENT);
+            if jobs.is_to_stop() && !(is_late && tui::is_in_foreground()) {
+                stop.carry_out();
+            } else {
+                stop.cancel();
+            }
+        } else {
+            tell_of_no_shell();
+        }
+    }
+    regain(host, screen, jobs);
+}
+
+fn tell_of_no_shell() {
+    tracing::info!("not suspended: there is no shell that could continue it");
+}
+
+/// Takes the terminal again if the process is in the foreground. In the background it stops again, unless a signal
+/// ends it; then it ends without touching the terminal, which belongs to another job.
+fn regain(host: &mut dyn Host, screen: &mut Screen, jobs: &Jobs) {
     loop {
         if tui::may_use_terminal() {
             break screen.reenter_terminal();
