@@ -21,11 +21,11 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
-from player import written
+from player import PROCESS, PROCESSES, written
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "target"
-BRIDGE = Path(os.environ.get("BRIDGE_BIN", TARGET / "bridge/debug/ros2dds-bridge"))
+BRIDGE = Path(os.environ.get("BRIDGE_BIN", TARGET / "debug/ros2dds-bridge"))
 PYTHON = Path(os.environ.get("ROS_PYTHON", TARGET / "interop-venv-ros/bin/python"))
 # Samples in any state.
 ANY = 0x7F
@@ -40,9 +40,10 @@ LOOPBACK = """<CycloneDDS><Domain>
 
 
 def free_domain() -> int:
-    """A DDS domain in which no participant is on this host, as far as the port of its first one tells."""
+    """A DDS domain in which no participant is on this host, as far as the port of its first one tells, and which no other process
+    of these tests uses."""
     while True:
-        domain = random.randrange(102, 200)
+        domain = 104 + PROCESSES * random.randrange(12) + PROCESS
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
                 probe.bind(("127.0.0.1", 7400 + 250 * domain + 10))

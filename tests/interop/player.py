@@ -53,15 +53,19 @@ def play_to_nobody(recording: Path, *arguments: str, timeout: float = 180) -> Ru
     return Run(done.returncode, summary, done.stderr)
 
 
+# The tests may run in several processes at once. Which one this is, below `PROCESSES`.
+PROCESSES = 8
+PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PROCESSES
+
 # What `free_port` has returned.
 _ports: set[int] = set()
 
 
 def free_port() -> int:
     """A loopback port on which nobody listens, outside the range that the system assigns to connections. No port is returned
-    twice: a caller may ask for several before anybody listens on the first one."""
+    twice, nor to another process of these tests: a caller may ask for several before anybody listens on the first one."""
     while True:
-        port = random.randrange(20_000, 32_000)
+        port = 20_000 + PROCESSES * random.randrange(1_500) + PROCESS
         if port in _ports:
             continue
         with socket.socket() as probe:

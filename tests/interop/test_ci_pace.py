@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ci_run import DONE, INPUT, PATIENCE, TIMEOUT, CaseRunner, first_that, node
+from ci_run import DONE, FAILED, INPUT, PATIENCE, TIMEOUT, CaseRunner, first_that, node
 from node import session
 
 GATE = ("--gate", "/imu -> /answer")
@@ -110,12 +110,17 @@ def test_a_node_that_publishes_without_an_end_does_not_keep_the_run(run, demo, f
     def chatters():
         # An answer comes after all that the node has published before it, so each one takes its time.
         case = run(*flags, command=node("--no-timer", "--chatter"), end="+0.01s", timeout=3 * PATIENCE)
+        (text,) = (it for it in case.report["outputs"] if it["topic"] == "/text")
+        if text["lost"]:
+            # A link between node and player that is made while the node publishes replaces the way through the router.
+            assert case.exit == FAILED, case.stderr
+            case.says("/text", f"{text['lost']} messages lost")
+            return cases
         assert case.exit == DONE, case.stderr
         answers = [text.split()[0] for text in case.texts("/answer")]
         # Without a gate, nobody waits for the last answers longer than for other outputs.
         assert answers == (expected if flags is GATE else expected[: len(answers)])
-        (text,) = (it for it in case.report["outputs"] if it["topic"] == "/text")
-        assert text["lost"] == text["unrecorded"] == 0
+        assert text["unrecorded"] == 0
         if runs_by_itself in case.reasons():
             case.says("thread", runs_by_itself)
         if kept_coming in case.reasons():
@@ -128,7 +133,7 @@ def test_a_node_that_publishes_without_an_end_does_not_keep_the_run(run, demo, f
         return all(any(words in case.reasons() for case in cases) for words in (runs_by_itself, kept_coming))
 
     # A node that is stopped runs no thread, and is silent.
-    assert are_told(first_that(are_told, chatters)), cases[-1].stderr
+    assert are_told(first_that(are_told, chatters)), [case.stderr for case in cases]
 
 
 # What it sees
