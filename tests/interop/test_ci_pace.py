@@ -114,7 +114,7 @@ def test_a_node_that_publishes_without_an_end_does_not_keep_the_run(run, demo, f
         if text["lost"]:
             # A link between node and player that is made while the node publishes replaces the way through the router.
             assert case.exit == FAILED, case.stderr
-            case.says("/text", f"{text['lost']} messages lost")
+            case.says("/text", f"at least {text['lost']:,} message")
             return cases
         assert case.exit == DONE, case.stderr
         answers = [text.split()[0] for text in case.texts("/answer")]
