@@ -155,8 +155,6 @@ impl PendingStop {
     /// Stops the process, unless it was continued since; returns when it is continued.
     pub(crate) fn carry_out(self) {
         let _ = self.0.thread_unblock();
-        // Another thread may not have handled the SIGCONT yet. [`Jobs::is_to_stop`] is to be false from here on.
-        let _ = raise(Signal::SIGCONT);
     }
 
     /// Cancels the stop.
@@ -172,11 +170,13 @@ impl PendingStop {
 /// If they cannot be stopped; then this one is not stopped either.
 #[cfg(feature = "tui")]
 pub(crate) fn stop_group() -> io::Result<()> {
-    // First of all: whoever continues the group after another process of it has stopped cancels this.
+    // This comes before the signal: a SIGCONT that is sent after another process has stopped then cancels the request.
     let stop = PendingStop::request();
     let done = kill_current_process_group(rustix::process::Signal::TSTP);
     if done.is_ok() {
         stop.carry_out();
+        // The SIGCONT may not be handled yet. From here on, [`Jobs::is_to_stop`] does not say "stop" for this signal.
+        let _ = raise(Signal::SIGCONT);
     } else {
         stop.cancel();
     }

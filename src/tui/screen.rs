@@ -39,8 +39,8 @@ pub enum ScreenRequest {
     Cut(CutRequest),
     /// Copy the command line that plays on from here, with [`Screen::copy`].
     CopyCommand,
-    /// Stop the process group, as ctrl-Z does, and take the terminal again later: [`Screen::restore_terminal`],
-    /// [`Screen::reenter_terminal`].
+    /// Stop the process group, as ctrl-Z does: call [`Screen::restore_terminal`] before, and
+    /// [`Screen::reenter_terminal`] when the process is continued.
     Suspend,
     /// Remember the position, and end the run.
     QuitToResume,

@@ -117,7 +117,7 @@ pub enum WireEvent {
         nodes: Vec<String>,
         /// How long it was stuck.
         away: Duration,
-        /// How many messages it has lost, at least.
+        /// How many messages it has lost, at least; 0 if that is not known.
         lost: u64,
     },
     /// The link of a subscriber closed after the subscriber had taken nothing for a second or more.
@@ -251,11 +251,13 @@ impl Unescaped<'_> {
                     nodes => nodes.join(", "),
                 };
                 let away = away.as_secs_f64();
-                write!(
-                    f,
-                    "{who}: reading again after {away:.1} s; lost {} or more",
-                    messages(*lost)
-                )
+                write!(f, "{who}: reading again after {away:.1} s; ")?;
+                if *lost == 0 {
+                    // A session without a node does not announce its topics, so its losses cannot be counted.
+                    f.write_str("how many messages it lost is not known")
+                } else {
+                    write!(f, "lost {} or more", messages(*lost))
+                }
             }
             Event::Gone {
                 nodes,
@@ -316,4 +318,29 @@ impl fmt::Debug for Events {
 fn messages(number: u64) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} message{s}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_losses_are_called_unknown() {
+        for (nodes, lost, text) in [
+            (
+                vec!["/listener".to_owned()],
+                1,
+                "/listener: reading again after 6.0 s; lost 1 message or more",
+            ),
+            // No node of the ROS graph.
+            (
+                vec![],
+                0,
+                "a subscriber: reading again after 6.0 s; how many messages it lost is not known",
+            ),
+        ] {
+            let away = Duration::from_secs(6);
+            assert_eq!(WireEvent::Back { nodes, away, lost }.to_string(), text);
+        }
+    }
 }

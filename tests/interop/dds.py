@@ -40,8 +40,7 @@ LOOPBACK = """<CycloneDDS><Domain>
 
 
 def free_domain() -> int:
-    """A DDS domain in which no participant is on this host, as far as the port of its first one tells, and which no other process
-    of these tests uses."""
+    """A DDS domain that no other process of these tests uses, and whose first port on this host is free."""
     while True:
         domain = 104 + PROCESSES * random.randrange(12) + PROCESS
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -53,9 +53,10 @@ def play_to_nobody(recording: Path, *arguments: str, timeout: float = 180) -> Ru
     return Run(done.returncode, summary, done.stderr)
 
 
-# The tests may run in several processes at once. Which one this is, below `PROCESSES`.
+# Tests may run in several processes. `PROCESS` is the number of this one, below `PROCESSES`.
 PROCESSES = 8
-PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PROCESSES
+PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+assert PROCESS < PROCESSES, f"at most {PROCESSES} processes: each has ports of its own"
 
 # What `free_port` has returned.
 _ports: set[int] = set()

@@ -231,7 +231,7 @@ fn draw(
             has_gone(host, error.into())?;
             is_drawn = false;
         }
-        let requests = select! {
+        let mut requests = select! {
             recv(host.done()) -> _ => break,
             recv(host.signals()) -> signal => {
                 host.interrupt(signal.unwrap_or(Exit::Interrupted));
@@ -274,13 +274,15 @@ fn draw(
         {
             screen.handle(host.look());
         }
+        // The key may have been pressed again before the process stops.
+        requests.dedup_by(|next, before| next == before && *next == ScreenRequest::Suspend);
         for request in requests {
             match request {
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
                 ScreenRequest::Cut(request) => host.cut(request, EventSink::clone(told)),
                 ScreenRequest::CopyCommand => copy_command(host, &mut screen),
-                ScreenRequest::Suspend => suspend(host, &mut screen, &jobs)?,
+                ScreenRequest::Suspend => suspend(host, &mut screen, &jobs),
                 // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was
                 // only pressed twice.
                 ScreenRequest::Quit | ScreenRequest::QuitToResume | ScreenRequest::Interrupt

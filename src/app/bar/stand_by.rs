@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use bagplay::tui;
 use bagplay::tui::Screen;
 
@@ -15,26 +14,28 @@ const A_MOMENT: Duration = Duration::from_millis(100);
 /// Stops the process and the others of its group, as a terminal does for ctrl-Z, and takes the terminal again once the
 /// process is continued. A parent may stop before this process, and then the shell resumes: it needs the terminal
 /// restored.
-pub(super) fn suspend(host: &mut dyn Host, screen: &mut Screen, jobs: &Jobs) -> anyhow::Result<()> {
+pub(super) fn suspend(host: &mut dyn Host, screen: &mut Screen, jobs: &Jobs) {
     if tui::has_shell() {
         screen.restore_terminal();
-        signals::stop_group().context("the processes of this job cannot be stopped")?;
+        if let Err(error) = signals::stop_group() {
+            tracing::warn!("not suspended: the processes of this job cannot be stopped: {error}");
+        }
         regain(host, screen, jobs);
     } else {
         tell_of_no_shell();
     }
-    Ok(())
 }
 
-/// Stops the process if another one asks for it, as [`suspend`] does, or takes the terminal again.
+/// Stops the process if another process asks for it. Then takes the terminal again, as [`suspend`] does.
 pub(super) fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
     if job == Job::Stop && jobs.is_to_stop() {
         if tui::has_shell() {
-            // The parent stops as well. The shell may already have taken the terminal, and given it back. A SIGCONT from
-            // before the request is seen within [`A_MOMENT`]; a later one cancels the request.
-            let stop = PendingStop::request();
             screen.restore_terminal();
+            // The parent stops as well. By now the shell may have taken the terminal and given it back. A SIGCONT from
+            // before the request is seen within [`A_MOMENT`] if it was handled, and discarded by the request if it was
+            // not; a later one cancels the request.
             let is_late = !tui::is_in_foreground();
+            let stop = PendingStop::request();
             let _ = jobs.told.recv_timeout(A_MOMENT);
             if jobs.is_to_stop() && !(is_late && tui::is_in_foreground()) {
                 stop.carry_out();

@@ -91,6 +91,28 @@ impl Network {
         is_short.then_some((there, least))
     }
 
+    /// Says of topics with fewer subscribers than the plan asks for which are missing:
+    /// `no subscriber of /a, /b; 1 of 2 subscribers of /c`.
+    pub(crate) fn missing_subscribers<'a>(
+        &self,
+        plan: &Plan,
+        topics: impl IntoIterator<Item = (TopicId, &'a str)>,
+    ) -> String {
+        let (mut without, mut missing) = (Vec::new(), Vec::new());
+        for (topic, name) in topics {
+            match self.short_of(plan, topic) {
+                Some((there, least)) if there > 0 => {
+                    missing.push(format!("{there} of {least} subscribers of {name}"));
+                }
+                _ => without.push(name),
+            }
+        }
+        if !without.is_empty() {
+            missing.insert(0, format!("no subscriber of {}", without.join(", ")));
+        }
+        missing.join("; ")
+    }
+
     /// The nodes that receive what this session publishes on a topic, sorted.
     pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
         let nodes = self.wires.iter();

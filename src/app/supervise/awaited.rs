@@ -9,7 +9,7 @@ use bagplay::time::{Duration, Steady, Time};
 pub(crate) struct Awaited {
     topics: Vec<Chosen>,
     timeout: Duration,
-    /// The topics without a subscriber at the last check.
+    /// The topics with too few subscribers at the last check.
     missing: Vec<Chosen>,
     state: State,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Waiting {
 pub(crate) enum Change {
     /// All are there: playback may go on.
     Complete,
-    /// One has left: playback is to be held. The topics that have no subscriber.
+    /// One has left: playback is to be held. The topics that have too few subscribers.
     Missing(String),
 }
 
@@ -58,7 +58,13 @@ impl Awaited {
         }
     }
 
-    /// The topics without a subscriber; empty if there are none.
+    /// The topics that had too few subscribers at the last check, with their names.
+    pub(crate) fn missing_topics(&self) -> impl Iterator<Item = (TopicId, &str)> {
+        let missing = self.missing.iter();
+        missing.map(|topic| (topic.id, topic.name.as_str()))
+    }
+
+    /// The names of [`Awaited::missing_topics`].
     pub(crate) fn missing(&self) -> String {
         let names = self.missing.iter().map(|topic| topic.name.as_str());
         names.collect::<Vec<_>>().join(", ")

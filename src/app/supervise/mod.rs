@@ -254,11 +254,10 @@ impl<'a> Supervisor<'a> {
         self.check();
         let now = self.run.transport.now();
         if self.awaited.is_late(now) {
-            let why = format!(
-                "no subscriber of {} within {}; hint: --wait-timeout",
-                self.awaited.missing(),
-                self.run.rules.wait_timeout
-            );
+            let topics = self.awaited.missing_topics();
+            let missing = self.run.network.missing_subscribers(self.run.plan, topics);
+            let timeout = self.run.rules.wait_timeout;
+            let why = format!("{missing} within {timeout}; hint: --wait-timeout");
             self.fail(Exit::Timeout, why);
         }
         if let (Some(since), Some(limit)) = (self.pathless_since, self.run.rules.path_limit)

@@ -192,6 +192,21 @@ fn a_recording_is_played_to_nodes_and_no_master_has_to_be_started() {
 }
 
 #[test]
+fn a_wait_for_several_subscribers_says_how_many_came() {
+    let (master, files) = (free_master(), files());
+    let flags = "--wait-for-subscribers /chatter=2 --wait-timeout 5";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let run = WireRun::start(play(&master, &files.paths[0], &flags));
+    run.wait_for_text("waiting for subscribers of /chatter");
+    let _subscriber = Subscriber::of_topic(&master, "/listener", "/chatter");
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(4));
+    let text = text_of(&output);
+    let says = "1 of 2 subscribers of /chatter within 5s";
+    assert!(text.contains(says), "{text}");
+}
+
+#[test]
 fn a_player_that_may_open_no_more_files_says_so_and_goes_on_when_it_may() {
     use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
     let (master, files) = (free_master(), files());

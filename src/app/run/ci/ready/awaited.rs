@@ -196,18 +196,14 @@ impl Awaited {
     fn missing(&self, with: &With<'_>) -> Option<String> {
         let (network, outputs) = (with.network, with.outputs);
         let inputs = self.inputs.iter();
-        let inputs = inputs.filter(|(id, _)| !network.has_subscriber(*id));
-        let inputs: Vec<&str> = inputs.map(|(_, name)| name.as_str()).collect();
-        let short = self.inputs.iter().filter_map(|(id, name)| {
-            let (there, least) = network.short_of(with.plan, *id)?;
-            (there > 0).then(|| format!("{there} of {least} subscribers of {name}"))
-        });
+        let inputs = inputs.filter(|(id, _)| !network.has_subscribers(with.plan, *id));
+        let inputs = inputs.map(|(id, name)| (*id, name.as_str()));
+        let inputs = network.missing_subscribers(with.plan, inputs);
         let published = outputs.wait_for(&self.outputs, StdDuration::ZERO);
         let mut words = Vec::new();
         if !inputs.is_empty() {
-            words.push(format!("no subscriber of {}", inputs.join(", ")));
+            words.push(inputs);
         }
-        words.extend(short);
         words.extend(self.missing_nodes(network));
         if !published.is_empty() {
             let topics = network.published();
