@@ -157,6 +157,15 @@ impl PendingStop {
         let _ = self.0.thread_unblock();
     }
 
+    /// Stops the process and the others of its group, as the system does if one in the background uses the terminal.
+    /// Otherwise a shell whose job has a parent of this process would take the job for one that runs, and would not
+    /// continue it.
+    pub(crate) fn carry_out_with_group(self) {
+        // If it fails, this process stops alone.
+        let _ = kill_current_process_group(rustix::process::Signal::TTOU);
+        self.carry_out();
+    }
+
     /// Cancels the stop.
     pub(crate) fn cancel(self) {
         let _ = raise(Signal::SIGCONT);

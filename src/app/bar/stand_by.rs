@@ -53,8 +53,8 @@ fn tell_of_no_shell() {
     tracing::info!("not suspended: there is no shell that could continue it");
 }
 
-/// Takes the terminal again if the process is in the foreground. In the background it stops again, unless a signal
-/// ends it; then it ends without touching the terminal, which belongs to another job.
+/// Takes the terminal again if the process is in the foreground. In the background its group stops again, unless a
+/// signal ends the process; then it ends without touching the terminal, which belongs to another job.
 fn regain(host: &mut dyn Host, screen: &mut Screen, jobs: &Jobs) {
     loop {
         if tui::may_use_terminal() {
@@ -73,7 +73,7 @@ fn regain(host: &mut dyn Host, screen: &mut Screen, jobs: &Jobs) {
         if signals::has_arrived() || tui::may_use_terminal() {
             stop.cancel();
         } else {
-            stop.carry_out();
+            stop.carry_out_with_group();
         }
     }
     // Requests that arrived while the process was stopped are obsolete, unless the last one was to stop again.

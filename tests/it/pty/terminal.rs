@@ -322,6 +322,36 @@ fn ctrl_z_also_stops_the_parent_in_the_job() {
 }
 
 #[test]
+fn a_job_that_is_continued_in_the_background_stops_whole_and_its_shell_knows() {
+    let script = r#"set -m
+        /bin/sh -c "$INNER" "$0" "$@"
+        echo "is stopped"; read line; bg
+        while read line && [ -z "$line" ]; do jobs; done
+        fg"#;
+    let (program, demo) = (assert_cmd::cargo::cargo_bin("play"), demo());
+    let own = ["-c", script, program.to_str().unwrap()];
+    let quiet = [demo.to_str().unwrap(), "--wire", "null", "--loop"];
+    let command = TerminalCommand::of(Path::new("/bin/sh"), &[&own[..], &quiet].concat());
+    let mut session = command.env("INNER", AS_A_CHILD).run();
+    session.wait_text("PLAYING");
+    session.keys("\x1a");
+    session.wait_for("the old screen", |frame| {
+        !frame.is_alternate && frame.has("is stopped")
+    });
+    session.keys("\n");
+    until("the shell lists it as stopped by the terminal", || {
+        session.keys("\n");
+        session.frame().has("tty output")
+    });
+    session.keys("fg\n");
+    session.wait_for("the bar", |frame| {
+        frame.shows("PLAYING") && frame.has("q quit")
+    });
+    session.assert_taken();
+    session.quit();
+}
+
+#[test]
 fn after_ctrl_z_no_frame_waits_for_what_the_terminal_did_not_answer_before() {
     let (mut session, _) = job(REPLACING_ITS_SHELL);
     session.set_silent(true);
