@@ -91,7 +91,7 @@ impl Network {
         is_short.then_some((there, least))
     }
 
-    /// Says of topics with fewer subscribers than the plan asks for which are missing:
+    /// Says how many subscribers topics have that have fewer than the plan asks for:
     /// `no subscriber of /a, /b; 1 of 2 subscribers of /c`.
     pub(crate) fn missing_subscribers<'a>(
         &self,
