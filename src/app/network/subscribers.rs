@@ -117,7 +117,7 @@ impl Network {
     pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
         let nodes = self.wires.iter();
         let mut nodes: Vec<String> = nodes.flat_map(|it| it.subscriber_nodes(topic)).collect();
-        nodes.sort();
+        nodes.sort_unstable();
         nodes
     }
 

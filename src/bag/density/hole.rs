@@ -104,7 +104,7 @@ pub fn holes_beside(holes: &[Hole], parts: &[DamagedPart]) -> Vec<Hole> {
         let lost = lost.or_insert_with(|| union(parts.iter().filter(concerns)));
         left.extend(hole.beside(lost));
     }
-    left.sort_by_key(|hole| (hole.range.start(), hole.silent));
+    left.sort_unstable_by_key(|hole| (hole.range.start(), hole.silent));
     let of_recording = left.iter().filter(|hole| hole.silent == Silent::Recording);
     let of_recording: Vec<TimeRange> = of_recording.map(|hole| hole.range).collect();
     let is_of_recording = |hole: &Hole| covering(hole.range, &of_recording).is_some();

@@ -118,7 +118,7 @@ impl HoleFinder {
                 }
             }));
         }
-        holes.sort_by_key(|hole| (hole.range.start(), hole.silent));
+        holes.sort_unstable_by_key(|hole| (hole.range.start(), hole.silent));
         holes.dedup();
         Some(holes)
     }

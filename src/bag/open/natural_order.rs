@@ -59,8 +59,10 @@ impl Listing {
             listing.no_files.push(Missing { path, detail });
         }
         let in_order = |a: &Path, b: &Path| by_numbers(&name(a), &name(b));
-        listing.recordings.sort_by(|a, b| in_order(a, b));
-        listing.no_files.sort_by(|a, b| in_order(&a.path, &b.path));
+        listing.recordings.sort_unstable_by(|a, b| in_order(a, b));
+        listing
+            .no_files
+            .sort_unstable_by(|a, b| in_order(&a.path, &b.path));
         Ok(listing)
     }
 

@@ -114,7 +114,7 @@ fn read_merged<S: ReadAt + ?Sized>(source: &S, ranges: &[Range<u64>]) -> io::Res
 /// most `gap` bytes lie between them.
 fn merged(ranges: &[Range<u64>], gap: u64) -> Vec<(Range<u64>, Vec<usize>)> {
     let mut order: Vec<usize> = (0..ranges.len()).collect();
-    order.sort_by_key(|index| ranges.get(*index).map(|range| range.start));
+    order.sort_unstable_by_key(|index| ranges.get(*index).map(|range| range.start));
     let mut all: Vec<(Range<u64>, Vec<usize>)> = Vec::new();
     for index in order {
         let Some(range) = ranges.get(index).filter(|range| !range.is_empty()) else {

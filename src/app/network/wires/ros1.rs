@@ -145,7 +145,7 @@ impl Ros1Wire {
         let topics = monitor.map(Ros1Monitor::topics).unwrap_or_default();
         let of_topic = topics.into_iter().filter(|state| state.name == topic);
         let mut nodes: Vec<String> = of_topic.flat_map(|state| state.subscribers).collect();
-        nodes.sort();
+        nodes.sort_unstable();
         nodes
     }
 

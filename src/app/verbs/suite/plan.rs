@@ -131,7 +131,7 @@ impl ShardPlan {
     /// The cases that are run here, the longest first.
     pub(super) fn own_cases(&self) -> Vec<&Case> {
         let mut own: Vec<usize> = self.plan.of(self.partition.shard).collect();
-        own.sort_by_key(|at| std::cmp::Reverse(self.weights.millis[*at]));
+        own.sort_unstable_by_key(|at| (std::cmp::Reverse(self.weights.millis[*at]), *at));
         own.into_iter().map(|at| &self.list.cases()[at]).collect()
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
         None if source.len < 8 + FRAME as u64 => {}
         None => index.report(source, 8, (DamageKind::Framing, "there is no header")),
     }
-    index.chunks.sort_by_key(|chunk| chunk.offset);
+    index.chunks.sort_unstable_by_key(|chunk| chunk.offset);
     check_end(source, &mut index);
     match opening.order {
         MessageOrder::Received => verify_chunks::verify(source, &mut index, opening),

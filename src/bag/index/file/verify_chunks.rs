@@ -200,7 +200,7 @@ impl Verify<'_> {
             return;
         }
         self.compare_all(index, &rest);
-        self.wrong.sort_by_key(|(place, _)| *place);
+        self.wrong.sort_unstable_by_key(|(place, _)| *place);
     }
 
     fn compare_all(&mut self, index: &mut FileIndex, places: &[usize]) {

@@ -103,7 +103,7 @@ fn rooms(entries: &[&LogEntry], lines: &[Vec<Line<'_>>], mut free: usize) -> Vec
     let mut rooms = vec![1; lines.len()];
     let mut order: Vec<usize> = (0..lines.len()).collect();
     let severity = |at: usize| entries.get(at).map(|entry| entry.line.severity);
-    order.sort_by_key(|at| (*at > 0, Reverse(severity(*at))));
+    order.sort_unstable_by_key(|at| (*at > 0, Reverse(severity(*at)), *at));
     for at in order {
         let wanted = lines.get(at).map_or(0, Vec::len);
         let more = wanted.saturating_sub(1).min(free);
