@@ -1,4 +1,4 @@
-//! Arbitrary text as each of the three kinds of YAML that are read: a rosbag2 directory's `metadata.yaml`, the profiles
+//! Arbitrary text as three kinds of YAML that are read: a rosbag2 directory's `metadata.yaml`, the profiles
 //! in a channel's metadata, a user's overrides.
 
 #![no_main]

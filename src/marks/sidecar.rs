@@ -11,14 +11,14 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_saphyr::SerializeError;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::mark::{Mark, MarksError};
 use crate::time::Time;
-use crate::untrusted::open_file;
-use crate::untrusted::{read_start, yaml};
+use crate::untrusted::yaml::{self, Node};
+use crate::untrusted::{YamlError, open_file, read_start};
 
 /// The longest part of a recording's name that is used in the name of a file.
 const MAX_NAME_CHARACTERS: usize = 80;
@@ -34,8 +34,7 @@ pub(super) struct Sidecar {
     fallback: Option<PathBuf>,
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Serialize)]
 struct YamlFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     marks: Option<Vec<YamlMark>>,
@@ -43,11 +42,10 @@ struct YamlFile {
     removed: Option<Vec<YamlMark>>,
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Serialize)]
 struct YamlMark {
     time_ns: i64,
-    #[serde(default, serialize_with = "yaml::quoted")]
+    #[serde(serialize_with = "yaml::quoted")]
     name: String,
 }
 
@@ -182,21 +180,43 @@ fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-fn parse(text: &str) -> Result<MarksFile, yaml::YamlError> {
-    let text: Option<YamlFile> = yaml::read(text)?;
-    let mark = |entry: YamlMark| Mark {
-        time: Time::from_nanos(entry.time_ns),
-        name: entry.name,
+fn parse(text: &str) -> Result<MarksFile, YamlError> {
+    let Some(root) = yaml::read(text)? else {
+        return Ok(MarksFile::default());
     };
-    let marks = |entries: Option<Vec<YamlMark>>| {
-        let entries = entries.unwrap_or_default();
-        entries.into_iter().map(mark).collect()
+    known_keys(&root, &["marks", "removed"])?;
+    let marks = |key| {
+        let entries = root.list_of(key)?.iter();
+        entries.map(|entry| mark(entry)).collect::<Result<_, _>>()
     };
-    let contents = text.map(|text| MarksFile {
-        marks: marks(text.marks),
-        removed: marks(text.removed),
-    });
-    Ok(contents.unwrap_or_default())
+    Ok(MarksFile {
+        marks: marks("marks")?,
+        removed: marks("removed")?,
+    })
+}
+
+fn mark(entry: &Node) -> Result<Mark, YamlError> {
+    known_keys(entry, &["time_ns", "name"])?;
+    let time = entry.integer_of("time_ns")?;
+    let time = time.ok_or_else(|| entry.error("a mark has no `time_ns`"))?;
+    Ok(Mark {
+        time: Time::from_nanos(time),
+        name: entry.text_of("name")?.unwrap_or_default(),
+    })
+}
+
+/// An error if it is not a mapping of these keys: the file is written again without what is not understood.
+fn known_keys(node: &Node, keys: &[&str]) -> Result<(), YamlError> {
+    let keys_are = || format!("the keys are {}", keys.join(" and "));
+    let Some(entries) = node.entries() else {
+        return Err(node.error(&format!("it is not a mapping; {}", keys_are())));
+    };
+    let unknown = entries.iter().find(|it| !keys.contains(&it.key.as_str()));
+    let Some(entry) = unknown else {
+        return Ok(());
+    };
+    let reason = format!("unknown key `{}`; {}", yaml::shown(&entry.key), keys_are());
+    Err(YamlError::at(entry.line, &reason))
 }
 
 /// The text for a file, if it can be read back, whatever the names are.

@@ -18,10 +18,10 @@ pub use names::nearest_topic;
 pub(crate) use names::unreachable_name;
 pub use names::{dds_type, is_same_topic, is_tf_static, is_type_hash, ros_type};
 pub use publisher::{PublishedTopic, Publisher};
+pub(crate) use qos::kept_by_latched;
 pub use qos::{
     Durability, History, Liveliness, MAX_LATCHED_MESSAGES, Qos, QosDuration, Reliability,
 };
-pub(crate) use qos::{RecordedProfile, kept_by_latched};
 pub(crate) use qos_offers::WrittenQos;
 pub use qos_overrides::{QosOverrides, QosOverridesError};
 #[cfg(feature = "wire")]

@@ -6,10 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
-use crate::untrusted::yaml;
+use crate::untrusted::yaml::{self, Node};
 
 /// Whether the middleware sends lost samples again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -149,8 +146,13 @@ impl Qos {
         if yaml.trim().is_empty() {
             return Vec::new();
         }
-        let profiles = yaml::read::<Vec<RecordedProfile>>(yaml).unwrap_or_default();
-        profiles.iter().map(RecordedProfile::qos).collect()
+        let list = yaml::read(yaml).ok().flatten();
+        list.map(|list| Self::offers_in(&list)).unwrap_or_default()
+    }
+
+    /// The profiles of a list of mappings; none if it is anything else.
+    pub(crate) fn offers_in(list: &Node) -> Vec<Self> {
+        profiles_in(list).iter().map(RecordedProfile::qos).collect()
     }
 }
 
@@ -161,121 +163,97 @@ pub const MAX_LATCHED_MESSAGES: u32 = 10;
 /// How many messages the latched publishers of a channel keep together, from its `offered_qos_profiles`. A publisher
 /// whose history the recorder could not see counts as one.
 pub(crate) fn kept_by_latched(yaml: &str) -> usize {
-    let profiles = yaml::read::<Vec<RecordedProfile>>(yaml).unwrap_or_default();
-    let is_local = |it: &&RecordedProfile| it.durability.is(1, "transient_local");
+    let list = yaml::read(yaml).ok().flatten();
+    let profiles = list.as_deref().map(profiles_in).unwrap_or_default();
     let depths = profiles
         .iter()
-        .filter(is_local)
+        .filter(|it| it.policy("durability").is(1, "transient_local"))
         .map(RecordedProfile::kept_messages);
     depths.fold(0_usize, usize::saturating_add).max(1)
 }
 
-/// A profile as it is written.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct RecordedProfile {
-    history: PolicyValue,
-    depth: PolicyValue,
-    reliability: PolicyValue,
-    durability: PolicyValue,
-    deadline: RecordedDuration,
-    lifespan: RecordedDuration,
-    liveliness: PolicyValue,
-    liveliness_lease_duration: RecordedDuration,
+fn profiles_in(list: &Node) -> Vec<RecordedProfile<'_>> {
+    let profile = |node| RecordedProfile::of(node);
+    let items = list.items().unwrap_or_default().iter();
+    let profiles: Option<_> = items.map(|item| profile(item)).collect();
+    profiles.unwrap_or_default()
 }
 
-/// A policy: the integer of the middleware, or a word.
-#[derive(Deserialize, Default)]
-#[serde(untagged)]
-enum PolicyValue {
-    Number(u64),
-    Text(String),
-    #[default]
-    Nothing,
-    /// Anything else, for example a negative number, counts as missing.
-    Other(IgnoredAny),
-}
+/// A profile as it is written: a mapping of policies. Unknown ones are ignored.
+struct RecordedProfile<'a>(&'a Node);
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct RecordedDuration {
-    sec: PolicyValue,
-    nsec: PolicyValue,
-}
+/// A policy: the integer of the middleware, or a word. Anything else, for example a negative number, counts as missing.
+#[derive(Clone, Copy)]
+struct Policy<'a>(Option<&'a Node>);
 
-impl RecordedProfile {
+impl<'a> RecordedProfile<'a> {
+    /// Null is a profile without policies.
+    fn of(node: &'a Node) -> Option<Self> {
+        let is_profile = node.is_null() || node.entries().is_some();
+        is_profile.then_some(Self(node))
+    }
+
+    fn policy(&self, name: &str) -> Policy<'a> {
+        Policy(self.0.get(name))
+    }
+
     fn kept_messages(&self) -> usize {
         let most = MAX_LATCHED_MESSAGES as usize;
-        if self.history.is(2, "keep_all") {
+        let history = self.policy("history");
+        if history.is(2, "keep_all") {
             return most;
         }
-        let depth = self.depth.number();
-        let depth = depth.filter(|_| self.history.is(1, "keep_last"));
+        let depth = self.policy("depth").number();
+        let depth = depth.filter(|_| history.is(1, "keep_last"));
         depth.map_or(1, |depth| {
             usize::try_from(depth).unwrap_or(most).clamp(1, most)
         })
     }
 
-    pub(crate) fn qos(&self) -> Qos {
+    fn qos(&self) -> Qos {
         let default = Qos::default();
-        let depth = match self.depth.number() {
+        let history = self.policy("history");
+        let depth = match self.policy("depth").number() {
             // Zero means "system default", which is 10 in rclcpp.
             None | Some(0) => default.history,
             Some(depth) => History::KeepLast(u32::try_from(depth).unwrap_or(u32::MAX)),
         };
         Qos {
-            reliability: if self.reliability.is(2, "best_effort") {
+            reliability: if self.policy("reliability").is(2, "best_effort") {
                 Reliability::BestEffort
             } else {
                 default.reliability
             },
-            durability: if self.durability.is(1, "transient_local") {
+            durability: if self.policy("durability").is(1, "transient_local") {
                 Durability::TransientLocal
             } else {
                 default.durability
             },
             // Recorders on DDS cannot see the history: they write "unknown" and a meaningless depth.
-            history: if self.history.is(2, "keep_all") {
+            history: if history.is(2, "keep_all") {
                 History::KeepAll
-            } else if self.history.is(1, "keep_last") {
+            } else if history.is(1, "keep_last") {
                 depth
             } else {
                 default.history
             },
-            deadline: self.deadline.duration(),
-            lifespan: self.lifespan.duration(),
-            liveliness: if self.liveliness.is(3, "manual_by_topic") {
+            deadline: self.duration("deadline"),
+            lifespan: self.duration("lifespan"),
+            liveliness: if self.policy("liveliness").is(3, "manual_by_topic") {
                 Liveliness::ManualByTopic
             } else {
                 default.liveliness
             },
-            lease: self.liveliness_lease_duration.duration(),
-        }
-    }
-}
-
-impl PolicyValue {
-    fn number(&self) -> Option<u64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Text(text) => text.trim().parse().ok(),
-            Self::Nothing | Self::Other(_) => None,
+            lease: self.duration("liveliness_lease_duration"),
         }
     }
 
-    fn is(&self, number: u64, word: &str) -> bool {
-        match self {
-            Self::Text(text) if text.eq_ignore_ascii_case(word) => true,
-            _ => self.number() == Some(number),
-        }
-    }
-}
-
-impl RecordedDuration {
     /// "No limit" is written in many ways: missing, zero, or the largest value of the middleware or of the wire format.
     /// A value of more than 68 years counts as no limit.
-    fn duration(&self) -> QosDuration {
-        let (sec, nsec) = (self.sec.number(), self.nsec.number().unwrap_or(0));
+    fn duration(&self, name: &str) -> QosDuration {
+        let span = self.0.get(name);
+        let part = |name| Policy(span.and_then(|span| span.get(name))).number();
+        let (sec, nsec) = (part("sec"), part("nsec").unwrap_or(0));
         match (sec, nsec) {
             (None | Some(0), 0) | (Some(2_147_483_647..), _) => QosDuration::INFINITE,
             (sec, nsec) => QosDuration {
@@ -283,5 +261,16 @@ impl RecordedDuration {
                 nsec,
             },
         }
+    }
+}
+
+impl Policy<'_> {
+    fn number(self) -> Option<u64> {
+        self.0.and_then(Node::quoted_integer)
+    }
+
+    fn is(self, number: u64, word: &str) -> bool {
+        let text = self.0.and_then(Node::text);
+        text.is_some_and(|text| text.eq_ignore_ascii_case(word)) || self.number() == Some(number)
     }
 }

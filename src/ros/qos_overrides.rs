@@ -6,12 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_saphyr::Spanned;
-
 use super::qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
-use crate::untrusted::{YamlError, yaml};
+use crate::untrusted::YamlError;
+use crate::untrusted::yaml::{self, Entry, Node};
 
 /// Why overrides cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -94,15 +91,17 @@ impl QosOverrides {
     /// rclcpp's defaults: reliable, volatile, keep last 10, no deadline, no lifespan. An empty text has no overrides.
     /// Time and memory are bounded.
     pub fn parse(text: &str) -> Result<Self, QosOverridesError> {
-        let written: Option<BTreeMap<String, Spanned<Option<Fields>>>> =
-            yaml::read(text).map_err(|error| error_by_topic(text, error))?;
-        // In the order of the file, so that the first of several mistakes is reported.
-        let mut written: Vec<_> = written.unwrap_or_default().into_iter().collect();
-        written.sort_by_key(|(_, profile)| profile.referenced.line());
         let mut by_topic = BTreeMap::new();
-        for (topic, written) in written {
-            let line = written.referenced.line();
-            let Some(fields) = written.value else {
+        let Some(written) = yaml::read(text)? else {
+            return Ok(Self { by_topic });
+        };
+        let Some(entries) = written.entries() else {
+            return Err(written.error("it is not a mapping").into());
+        };
+        // In the order of the file, so that the first of several mistakes is reported.
+        for entry in entries {
+            let (topic, line) = (entry.key.clone(), entry.line);
+            let Some(fields) = entry.value.entries() else {
                 return Err(QosOverridesError::NoProfile { topic, line });
             };
             let qos = profile(&topic, fields)?;
@@ -123,44 +122,6 @@ impl QosOverrides {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_topic.values().map(|(name, _)| name.as_str())
     }
-}
-
-type Fields = BTreeMap<String, Spanned<FieldValue>>;
-
-/// The value of a field.
-#[derive(Deserialize, Debug)]
-#[serde(untagged)]
-enum FieldValue {
-    Flag(bool),
-    Number(u64),
-    Text(String),
-    Fields(BTreeMap<String, FieldValue>),
-    Nothing(()),
-    Other(IgnoredAny),
-}
-
-/// The value of a topic.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum TopicValue {
-    Profile {},
-    Other(IgnoredAny),
-}
-
-/// A topic without a profile is reported by name, which the parser cannot do.
-fn error_by_topic(text: &str, error: YamlError) -> QosOverridesError {
-    // The text is parsed a second time only if it is short, as texts that people write are.
-    if text.len() > 1 << 20 {
-        return error.into();
-    }
-    let values: Result<BTreeMap<String, Spanned<TopicValue>>, _> = yaml::read(text);
-    let values = values.unwrap_or_default().into_iter();
-    let others = values.filter(|(_, value)| matches!(value.value, TopicValue::Other(_)));
-    let first = others.min_by_key(|(_, value)| value.referenced.line());
-    first.map_or(QosOverridesError::Yaml(error), |(topic, value)| {
-        let line = value.referenced.line();
-        QosOverridesError::NoProfile { topic, line }
-    })
 }
 
 fn without_slash(topic: &str) -> &str {
@@ -206,31 +167,23 @@ const LIVELINESS: &Policy<Liveliness> = &[
 ];
 
 /// Builds a profile from its fields.
-fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
+fn profile(topic: &str, fields: &[Entry]) -> Result<Qos, QosOverridesError> {
     let mut qos = Qos::default();
     let (mut kept, mut depth) = (HistoryKind::Last, None);
-    let mut fields: Vec<_> = fields.into_iter().collect();
-    fields.sort_by_key(|(_, value)| value.referenced.line());
-    for (
-        field,
-        Spanned {
-            value, referenced, ..
-        },
-    ) in fields
-    {
-        let line = referenced.line();
+    for Entry { key, line, value } in fields {
+        let value = Given(value);
         let valid = |set: Option<()>, allowed| {
             set.ok_or_else(|| QosOverridesError::Value {
                 topic: topic.to_owned(),
-                field: field.clone(),
+                field: key.clone(),
                 found: value.shown(),
                 allowed,
-                line,
+                line: *line,
             })
         };
-        match field.as_str() {
+        match key.as_str() {
             // A field without a value counts as absent.
-            _ if matches!(value, FieldValue::Nothing(())) => {}
+            _ if value.0.is_null() => {}
             "history" => valid(
                 value.set(HISTORY, &mut kept),
                 "keep_last (1) or keep_all (2)",
@@ -252,10 +205,15 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
             "lifespan" => valid(value.span(&mut qos.lifespan), DURATION_FORM)?,
             "liveliness_lease_duration" => valid(value.span(&mut qos.lease), DURATION_FORM)?,
             // It would change topic names; here they are always as recorded.
-            "avoid_ros_namespace_conventions" => valid(value.flag(), "true or false")?,
+            "avoid_ros_namespace_conventions" => {
+                valid(value.0.flag().map(|_| ()), "true or false")?;
+            }
             _ => {
-                let topic = topic.to_owned();
-                return Err(QosOverridesError::Unknown { topic, field, line });
+                return Err(QosOverridesError::Unknown {
+                    topic: topic.to_owned(),
+                    field: key.clone(),
+                    line: *line,
+                });
             }
         }
     }
@@ -270,13 +228,14 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
 
 const DURATION_FORM: &str = "{sec: 1, nsec: 500000000}; no limit is {sec: 0, nsec: 0}";
 
-/// Each function sets a policy from a value, or reports that the value is invalid.
-impl FieldValue {
+/// The value of a field. Each function sets a policy from it, or reports that it is invalid.
+struct Given<'a>(&'a Node);
+
+impl Given<'_> {
     fn set<T: Copy>(&self, policy: &Policy<T>, place: &mut T) -> Option<()> {
-        let is_it = |(word, number, _): &&(&str, u64, T)| match self {
-            Self::Text(text) => text.eq_ignore_ascii_case(word),
-            Self::Number(found) => found == number,
-            _ => false,
+        let (text, given) = (self.0.text(), self.0.integer());
+        let is_it = |(word, number, _): &&(&str, u64, T)| {
+            given == Some(*number) || text.is_some_and(|text| text.eq_ignore_ascii_case(word))
         };
         let (.., value) = policy.iter().find(is_it)?;
         *place = *value;
@@ -284,34 +243,21 @@ impl FieldValue {
     }
 
     fn count(&self, place: &mut Option<u32>) -> Option<()> {
-        let Self::Number(number) = self else {
-            return None;
-        };
-        *place = Some(u32::try_from(*number).ok()?);
+        *place = Some(self.0.integer()?);
         Some(())
-    }
-
-    fn flag(&self) -> Option<()> {
-        matches!(self, Self::Flag(_)).then_some(())
     }
 
     /// Excess nanoseconds carry into seconds; zero and the largest values of the middlewares mean no limit.
     fn span(&self, place: &mut QosDuration) -> Option<()> {
         const SECOND: u64 = 1_000_000_000;
-        let Self::Fields(fields) = self else {
-            return None;
-        };
         let (mut sec, mut nsec) = (0_u64, 0_u64);
-        for (name, value) in fields {
-            let place = match name.as_str() {
+        for part in self.0.entries()? {
+            let place = match part.key.as_str() {
                 "sec" => &mut sec,
                 "nsec" => &mut nsec,
                 _ => return None,
             };
-            let Self::Number(number) = value else {
-                return None;
-            };
-            *place = *number;
+            *place = part.value.integer()?;
         }
         let sec = sec.saturating_add(nsec / SECOND);
         *place = if sec >= 2_147_483_647 || (sec, nsec) == (0, 0) {
@@ -325,11 +271,9 @@ impl FieldValue {
 
     /// The value as an error shows it.
     fn shown(&self) -> String {
-        match self {
-            Self::Flag(flag) => format!("`{flag}`"),
-            Self::Number(number) => format!("`{number}`"),
-            Self::Text(text) => format!("`{}`", text.escape_debug().take(40).collect::<String>()),
-            Self::Nothing(()) | Self::Fields(_) | Self::Other(_) => "this value".into(),
+        match self.0.text() {
+            Some(text) => format!("`{}`", text.escape_debug().take(40).collect::<String>()),
+            None => "this value".into(),
         }
     }
 }

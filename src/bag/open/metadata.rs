@@ -3,12 +3,12 @@
 //! Reads versions 1 to 9, and files without a version. Missing and unknown fields are ignored, because the recordings
 //! contain all that is needed to play them. The names of files are only text here; `rosbag2.rs` finds the files.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
 use crate::ros::Qos;
-use crate::ros::RecordedProfile;
-use crate::untrusted::{YamlError, yaml};
+use crate::untrusted::YamlError;
+use crate::untrusted::yaml::{self, Node};
+
+/// The key of the document that has all the rest.
+const INFORMATION: &str = "rosbag2_bagfile_information";
 
 /// Why a `metadata.yaml` cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -76,107 +76,69 @@ pub struct Metadata {
 impl Metadata {
     /// Parses the text of a `metadata.yaml`. Time and memory are bounded for any text.
     pub fn parse(text: &str) -> Result<Self, MetadataError> {
-        let document: Option<Document> = yaml::read(text)?;
-        let info = document.and_then(|document| document.rosbag2_bagfile_information);
-        info.map(BagInfo::metadata).ok_or(MetadataError::Foreign)
+        let Some(document) = yaml::read(text)? else {
+            return Err(MetadataError::Foreign);
+        };
+        if document.entries().is_none() {
+            return Err(document.error("it is not a mapping").into());
+        }
+        let info = document.map_of(INFORMATION)?;
+        let info = info.ok_or(MetadataError::Foreign)?;
+        Ok(Self::of(info)?)
+    }
+
+    fn of(info: &Node) -> Result<Self, YamlError> {
+        let text = |key| info.text_of(key).map(Option::unwrap_or_default);
+        let names = info.list_of("relative_file_paths")?.iter();
+        let names = names.map(|name| {
+            let text = name.text().map(str::to_owned);
+            text.ok_or_else(|| name.error("`relative_file_paths` is not a list of texts"))
+        });
+        let mut files: Vec<String> = names.collect::<Result<_, _>>()?;
+        // Both lists name the same files, but only the first includes the suffix of compressed files.
+        if files.is_empty() {
+            let splits = info.list_of("files")?.iter();
+            let paths = splits.map(|split| {
+                let path = split.text_of("path")?;
+                path.ok_or_else(|| split.error("a file has no `path`"))
+            });
+            files = paths.collect::<Result<_, _>>()?;
+        }
+        let topics = info.list_of("topics_with_message_count")?.iter();
+        Ok(Self {
+            version: info.integer_of("version")?,
+            storage: text("storage_identifier")?,
+            compression_mode: mode(&text("compression_mode")?),
+            compression_format: text("compression_format")?,
+            files,
+            topics: topics
+                .map(|topic| MetadataTopic::of(topic))
+                .collect::<Result<_, _>>()?,
+            message_count: info.integer_of("message_count")?,
+            ros_distro: info.text_of("ros_distro")?.filter(|name| !name.is_empty()),
+        })
     }
 }
 
-#[derive(Deserialize)]
-struct Document {
-    rosbag2_bagfile_information: Option<BagInfo>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct BagInfo {
-    version: Option<u64>,
-    storage_identifier: Option<String>,
-    relative_file_paths: Option<Vec<String>>,
-    files: Option<Vec<Split>>,
-    compression_format: Option<String>,
-    compression_mode: Option<String>,
-    topics_with_message_count: Option<Vec<TopicCount>>,
-    message_count: Option<u64>,
-    ros_distro: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Split {
-    path: String,
-}
-
-#[derive(Deserialize)]
-struct TopicCount {
-    topic_metadata: TopicFields,
-    #[serde(default)]
-    message_count: Option<u64>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct TopicFields {
-    name: String,
-    #[serde(rename = "type")]
-    type_name: String,
-    serialization_format: String,
-    offered_qos_profiles: OfferedProfiles,
-    type_description_hash: Option<String>,
-}
-
-/// Up to version 8 the profiles are YAML inside a string; from version 9 on they are nodes.
-#[derive(Deserialize, Default)]
-#[serde(untagged)]
-enum OfferedProfiles {
-    Nodes(Vec<RecordedProfile>),
-    Text(String),
-    #[default]
-    Nothing,
-    Other(IgnoredAny),
-}
-
-impl BagInfo {
-    fn metadata(self) -> Metadata {
-        let listed = self.relative_file_paths.unwrap_or_default();
-        let files = self.files.unwrap_or_default();
-        let topics = self.topics_with_message_count.unwrap_or_default();
-        Metadata {
-            version: self.version,
-            storage: self.storage_identifier.unwrap_or_default(),
-            compression_mode: mode(&self.compression_mode.unwrap_or_default()),
-            compression_format: self.compression_format.unwrap_or_default(),
-            // Both lists name the same files, but only the first includes the suffix of compressed files.
-            files: if listed.is_empty() {
-                files.into_iter().map(|file| file.path).collect()
-            } else {
-                listed
-            },
-            topics: topics.into_iter().map(TopicCount::topic).collect(),
-            message_count: self.message_count,
-            ros_distro: self.ros_distro.filter(|name| !name.is_empty()),
-        }
-    }
-}
-
-impl TopicCount {
-    fn topic(self) -> MetadataTopic {
-        let recorded = self.topic_metadata;
-        MetadataTopic {
-            name: recorded.name,
-            type_name: recorded.type_name,
-            encoding: recorded.serialization_format,
-            offered_qos: match recorded.offered_qos_profiles {
-                OfferedProfiles::Nodes(profiles) => {
-                    profiles.iter().map(RecordedProfile::qos).collect()
-                }
-                OfferedProfiles::Text(text) => Qos::parse_offers(&text),
-                OfferedProfiles::Nothing | OfferedProfiles::Other(_) => Vec::new(),
-            },
-            type_hash: recorded
-                .type_description_hash
-                .filter(|hash| !hash.is_empty()),
-            message_count: self.message_count,
-        }
+impl MetadataTopic {
+    fn of(counted: &Node) -> Result<Self, YamlError> {
+        let fields = counted.map_of("topic_metadata")?;
+        let fields = fields.ok_or_else(|| counted.error("a topic has no `topic_metadata`"))?;
+        let text = |key| fields.text_of(key).map(Option::unwrap_or_default);
+        let offered = fields.get("offered_qos_profiles");
+        let hash = fields.text_of("type_description_hash")?;
+        Ok(Self {
+            name: text("name")?,
+            type_name: text("type")?,
+            encoding: text("serialization_format")?,
+            // Up to version 8 the profiles are YAML inside a text; from version 9 on they are nodes.
+            offered_qos: offered.map_or_else(Vec::new, |offered| {
+                let text = offered.text().map(Qos::parse_offers);
+                text.unwrap_or_else(|| Qos::offers_in(offered))
+            }),
+            type_hash: hash.filter(|hash| !hash.is_empty()),
+            message_count: counted.integer_of("message_count")?,
+        })
     }
 }
 
@@ -224,6 +186,7 @@ mod tests {
             assert_eq!(with_profiles(&format!("\"- {{{one}}}\"")), [latched]);
             assert_eq!(with_profiles(&format!("\"- {{{one}}}\\n- {{}}\"")).len(), 2);
         }
+        assert_eq!(with_profiles(&format!("[{{}}, ~, {{{words}}}]")).len(), 3);
         for nothing in ["", "''", "[]", "~", "7", "{a: b}", "[7]", "nonsense"] {
             assert_eq!(with_profiles(nothing), [], "{nothing}");
         }
@@ -273,6 +236,10 @@ mod tests {
         );
         assert_eq!(read("{storage_identifier: mcap}").version, None);
         assert_eq!(read("{version: 77}").version, Some(77));
+        assert_eq!(
+            read("{version: '9', custom_data: {? [x] : 1}}").version,
+            Some(9)
+        );
         assert_eq!(
             read("{relative_file_paths: [], files: [{path: b}]}").files,
             ["b"]

@@ -13,7 +13,8 @@ use zenoh::Config;
 use zenoh::config::ZenohId;
 
 use super::endpoint::any_port;
-use crate::untrusted::{read_text, yaml};
+use crate::untrusted::read_text;
+use crate::untrusted::yaml::{self, Entry, Node};
 use crate::wire::error::{Cause, WireError};
 
 /// The role of a session on the network.
@@ -170,11 +171,33 @@ fn read_file(path: &Path) -> Result<Config, Cause> {
     match path.extension().and_then(OsStr::to_str) {
         Some("json" | "json5") => Config::from_json5(&text),
         Some("yaml" | "yml") => {
-            let value: Value = yaml::read(&text)?;
+            let value = yaml::read(&text)?.map_or(Value::Null, |root| json(&root));
             Config::from_json5(&value.to_string())
         }
         _ => Err("its name has to end with .json5, .json, .yaml or .yml".into()),
     }
+}
+
+/// A value of YAML as one of JSON.
+fn json(node: &Node) -> Value {
+    if let Some(items) = node.items() {
+        return items.iter().map(|item| json(item)).collect();
+    }
+    if let Some(entries) = node.entries() {
+        let entry = |it: &Entry| (it.key.clone(), json(&it.value));
+        return entries.iter().map(entry).collect();
+    }
+    if let Some(flag) = node.flag() {
+        return flag.into();
+    }
+    if let Some(number) = node.integer::<i64>() {
+        return number.into();
+    }
+    if let Some(number) = node.integer::<u64>() {
+        return number.into();
+    }
+    let float = node.float().map(Value::from);
+    float.unwrap_or_else(|| node.text().into())
 }
 
 /// Whether a configuration has the mode `router`.
@@ -512,6 +535,24 @@ mod tests {
                 assert_eq!(second.is_none(), matches!(role, Role::Client { .. }));
                 assert!(second.is_none_or(|second| waits(&second) == long));
             }
+        }
+    }
+
+    #[test]
+    fn values_of_yaml_are_those_of_json() {
+        for (text, expected) in [
+            ("true", "true"),
+            ("~", "null"),
+            ("-5", "-5"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("1.5", "1.5"),
+            ("1e400", "\"1e400\""),
+            ("'7'", "\"7\""),
+            ("word", "\"word\""),
+            ("[1, {a: []}]", "[1,{\"a\":[]}]"),
+        ] {
+            let root = yaml::read(&format!("a: {text}")).unwrap().unwrap();
+            assert_eq!(json(&root).to_string(), format!("{{\"a\":{expected}}}"));
         }
     }
 
