@@ -55,8 +55,8 @@ impl Node {
         }
     }
 
-    /// A whole number, decimal or with the prefix `0x`, `0o` or `0b`, also with `_` between digits. A decimal number that
-    /// begins with 0 is none, because readers of YAML 1.1, such as those of ROS, take it for an octal one.
+    /// A whole number, decimal or with the prefix `0x`, `0o` or `0b`, also with `_` between digits. A decimal number
+    /// that begins with 0 is none, because readers of YAML 1.1, such as those of ROS, take it for an octal one.
     pub(crate) fn integer<T: TryFrom<i128>>(&self) -> Option<T> {
         let integer = integer(self.plain()?)?;
         T::try_from(integer).ok()
@@ -97,8 +97,8 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping, in the order of the text; those of merged mappings (`<<`) come last. Keys that are lists
-    /// or mappings are shown as `[…]` and `{…}`.
+    /// The entries of a mapping, in the order of the text; those of merged mappings (`<<`) come last. Keys that are
+    /// lists or mappings are shown as `[…]` and `{…}`.
     pub(crate) fn entries(&self) -> Option<&[Entry]> {
         match &self.value {
             Value::Map(entries) => Some(entries),
