@@ -83,9 +83,10 @@ fn a_lost_path_of_one_session_is_a_lost_path_of_both() {
     until("a link of both", || second.has_path() && first.has_path());
     assert_eq!(second.path().losses, 0);
     relay.cut(of_first..relay.count());
-    until("the return of the second", || {
-        first.path().losses == 1 && first.has_path()
+    // zenoh may lose the new link once more before it stays.
+    until("the loss and the return of the second, for both", || {
+        let path = first.path();
+        path.losses > 0 && path.is_up && path == second.path()
     });
-    assert_eq!(first.path(), second.path());
     relay.close();
 }
