@@ -155,7 +155,8 @@ impl Machine {
         }
         // The subscribers that a closed gate waits for would miss the refills.
         let may_send = self.may_send();
-        match may_send.then(|| self.reader.pull()).flatten() {
+        let may_read = may_send || self.is_held_at_the_end(now);
+        match may_read.then(|| self.reader.pull()).flatten() {
             Some(Extra::Refill(message)) => {
                 self.refill(&message, out);
                 return Wait::Now;

@@ -6,10 +6,10 @@ use std::thread;
 use bagplay::bag::{Cue, Message, TopicId};
 use bagplay::output::{Delivery, Event, Occasion, Output};
 use bagplay::player::{
-    Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Options, Outcome, Pace, Player,
-    Source, State, Ticket, WhenDone,
+    Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Options, Outcome, Pace,
+    PlayedRange, Player, Source, State, Ticket, WhenDone,
 };
-use bagplay::time::{Duration, Ros, Segment, Speed, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
 
 use crate::machine::transcript::{
@@ -278,6 +278,68 @@ fn a_handle_closes_and_opens_each_gate_by_itself() {
     assert_eq!(status.state, State::Gated);
     transport.send(Command::Stop).unwrap();
     running.join().unwrap();
+}
+
+/// A subscriber that has got the last message may leave before the player looks whether anything follows.
+#[test]
+fn a_subscriber_that_leaves_with_the_last_message_does_not_hold_the_end() {
+    for pace in [Pace::At(Speed::NORMAL), Pace::Max] {
+        for (when_done, state) in [
+            (WhenDone::Stop, State::Stopped),
+            (WhenDone::Stay, State::Ended),
+        ] {
+            let left = |event: &Event, gates: &GateHandle| {
+                if matches!(event, Event::Message(_, time, _) if *time == ros(2000)) {
+                    gates.close(Gate::Subscribers);
+                }
+            };
+            let options = Options {
+                pace,
+                when_done,
+                ..quiet()
+            };
+            let source = |at| Cue::from_items(cue(&messages(&[1500, 2000]), at));
+            let (_, machine) = run_acts(options, source, &[], left);
+            assert_eq!(machine.state(), state, "{pace:?}");
+            assert!(machine.report().reached_end);
+            assert_eq!(machine.report().laps, 0);
+        }
+    }
+}
+
+/// It may return for what is after the message with which it left: time, a message of the same time, a lap, or all.
+#[test]
+fn a_subscriber_that_is_missing_holds_what_it_would_miss() {
+    let left = |event: &Event, gates: &GateHandle| {
+        if matches!(event, Event::Message(_, time, _) if *time == ros(1900)) {
+            gates.close(Gate::Subscribers);
+        }
+    };
+    let range = TimeRange::between(ros(1000), ros(1900));
+    let lap = Options {
+        played: PlayedRange::new(range, AtEnd::Loop),
+        ..quiet()
+    };
+    let never_there = Options {
+        gates: Gates::OPEN.close(Gate::Subscribers),
+        ..quiet()
+    };
+    let two = Options {
+        played: PlayedRange::new(range, AtEnd::Hold),
+        ..quiet()
+    };
+    let to_the_end = [(10, Act::Do(Command::Seek(ros(2000))))];
+    for (options, times, script) in [
+        (quiet(), &[1500, 1900][..], &[][..]),
+        (two, &[1900, 1900], &[]),
+        (lap, &[1500, 1900], &[]),
+        (never_there, &[1500, 1900], &to_the_end),
+    ] {
+        let source = |at| Cue::from_items(cue(&messages(times), at));
+        let (transcript, machine) = run_acts(options, source, script, left);
+        assert_eq!(machine.state(), State::Gated, "{transcript}");
+        assert!(!machine.report().reached_end);
+    }
 }
 
 proptest! {

@@ -1,9 +1,9 @@
 //! The instants at which the next message, the end of the range and the end of the delay are due.
 
-use crate::player::command::Pace;
-use crate::player::level::gates::Gate;
+use crate::player::command::{Pace, State};
+use crate::player::level::gates::{Gate, Gates};
 use crate::player::machine::Machine;
-use crate::time::{Ros, Steady, Time};
+use crate::time::{AtEnd, Ros, Steady, Time};
 
 impl Machine {
     /// The instant at which the next message is due.
@@ -86,7 +86,20 @@ impl Machine {
         } else {
             self.segment().ends_at()
         };
+        let end = end.or_else(|| self.is_held_at_the_end(now).then_some(now));
         end.filter(|_| is_next_beyond)
+    }
+
+    /// Whether playback has come to the exit edge and is held there for subscribers alone: one that has got the last
+    /// message may leave before the end is noticed. Refills have been sent by then, so reading on loses none.
+    pub(crate) fn is_held_at_the_end(&self, now: Time<Steady>) -> bool {
+        let segment = self.segment();
+        let only_subscribers = Gates::OPEN.close(Gate::Subscribers);
+        self.state() == State::Gated
+            && self.conditions.gates() == only_subscribers
+            && self.played.taken().is_some()
+            && segment.at_end() == AtEnd::Hold
+            && segment.position(now) == segment.exit()
     }
 
     /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open ∧ the pace has a speed ∧ no
