@@ -233,7 +233,12 @@ pub(crate) fn subscribe(
 }
 
 pub(crate) fn take(samples: &Receiver<Sample>) -> Sample {
-    next(samples).expect("a sample")
+    try_take(samples).expect("a sample")
+}
+
+/// The next sample, if one comes in time.
+pub(crate) fn try_take(samples: &Receiver<Sample>) -> Option<Sample> {
+    next(samples)
 }
 
 fn next<T>(told: &Receiver<T>) -> Option<T> {

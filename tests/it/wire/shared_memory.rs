@@ -22,7 +22,7 @@ use crate::support::mcaps::{Note, Spec, bag};
 use crate::support::network::start_player;
 use crate::support::network::{
     Events, Pipe, free_endpoint, message, node, number, open, open_beside, options, payload,
-    played, router, subscribe, take,
+    played, router, subscribe, try_take,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -68,6 +68,24 @@ fn in_shared_memory(session: &Session, number: u32, size: usize) -> Bytes {
     Bytes::from_owner(Owner(buffer))
 }
 
+/// How many runs a test makes at most until one loses no message.
+const RUNS: usize = 5;
+
+/// Asserts that a run succeeds, of at most [`RUNS`]. zenoh drops a shared message on its way if no thread has
+/// confirmed for 100 ms that this process holds it: where threads get no processor for that long, a run may lose
+/// messages, and returns `None`.
+#[track_caller]
+fn one_loses_nothing<T>(run: impl FnMut() -> Option<T>) -> T {
+    let mut runs = std::iter::repeat_with(run).take(RUNS);
+    runs.find_map(|result| result)
+        .expect("a run without a lost message")
+}
+
+/// The message with this number, if it is the next one.
+fn numbered(samples: &Receiver<Sample>, n: u32) -> Option<Sample> {
+    try_take(samples).filter(|sample| number(sample.payload()) == n)
+}
+
 /// Whether this process may lock as much memory as these tests need. If not, it cannot be both ends of shared memory,
 /// and these tests check nothing; see docs/testing.md.
 fn may_lock() -> bool {
@@ -100,35 +118,42 @@ fn large_messages_are_shared_with_the_subscribers_that_take_part() {
         return;
     }
     for order in [SendOrder::AllTopics, SendOrder::PerTopic] {
-        let (session, events, mut output, endpoint) = player(order, 60);
-        let (node, other) = (peer(&endpoint, true), peer(&endpoint, false));
-        let (_subscriber, shared) = subscribe(&node, "0/image/**");
-        let (_other_subscriber, copied) = subscribe(&other, "0/image/**");
-        events.wait_for_match();
-        // Each subscriber has a route when one of these reaches it.
-        until("routes to both", || {
-            output.message(&message(0, payload(0, 8)), Occasion::Due);
-            !shared.is_empty() && !copied.is_empty()
-        });
-        let sizes = [(100, true), (SHARED, true), (LARGE, true), (LARGE, false)];
-        for (n, (size, is_inside)) in (1..).zip(sizes) {
-            let payload = if is_inside {
-                in_shared_memory(&session, n, size)
-            } else {
-                payload(n, size)
-            };
-            output.message(&message(0, payload), Occasion::Due);
-        }
-        output.finish();
-        for (samples, expected) in [(&shared, [false, true, true, false]), (&copied, [false; 4])] {
-            let large = std::iter::repeat_with(|| take(samples));
-            let large = large.filter(|sample| number(sample.payload()) > 0);
-            for (n, sample) in (1..=4).zip(large) {
-                let (size, _) = sizes[n as usize - 1];
-                assert!(*sample.payload().to_bytes() == payload(n, size)[..], "{n}");
-                assert_eq!(is_shared(&sample), expected[n as usize - 1], "{n}");
+        one_loses_nothing(|| {
+            let (session, events, mut output, endpoint) = player(order, 60);
+            let (node, other) = (peer(&endpoint, true), peer(&endpoint, false));
+            let (_subscriber, shared) = subscribe(&node, "0/image/**");
+            let (_other_subscriber, copied) = subscribe(&other, "0/image/**");
+            events.wait_for_match();
+            // Each subscriber has a route when one of these reaches it.
+            until("routes to both", || {
+                output.message(&message(0, payload(0, 8)), Occasion::Due);
+                !shared.is_empty() && !copied.is_empty()
+            });
+            let sizes = [(100, true), (SHARED, true), (LARGE, true), (LARGE, false)];
+            for (n, (size, is_inside)) in (1..).zip(sizes) {
+                let payload = if is_inside {
+                    in_shared_memory(&session, n, size)
+                } else {
+                    payload(n, size)
+                };
+                output.message(&message(0, payload), Occasion::Due);
             }
-        }
+            output.finish();
+            for (samples, expected) in
+                [(&shared, [false, true, true, false]), (&copied, [false; 4])]
+            {
+                let large = std::iter::from_fn(|| try_take(samples));
+                let mut large = large.filter(|sample| number(sample.payload()) > 0);
+                for (n, (size, _)) in (1..).zip(sizes) {
+                    let sample = large
+                        .next()
+                        .filter(|sample| number(sample.payload()) == n)?;
+                    assert!(*sample.payload().to_bytes() == payload(n, size)[..], "{n}");
+                    assert_eq!(is_shared(&sample), expected[n as usize - 1], "{n}");
+                }
+            }
+            Some(())
+        });
     }
 }
 
@@ -137,31 +162,33 @@ fn a_second_session_sends_from_the_memory_of_the_first() {
     if !may_lock() {
         return;
     }
-    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
-    let options = WireOptions {
-        protocol: Protocol::PlainKeys,
-        shared_memory: SharedMemoryUse::On,
-        ..WireOptions::default()
-    };
-    let (second, second_events) = open_beside(&session, &options);
-    let (mut plain, _) = second
-        .advertise(&[played(0, "/image", None)], None)
-        .unwrap();
-    let node = peer(&endpoint, true);
-    let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    let (_plain_subscriber, plain_samples) = subscribe(&node, "image");
-    events.wait_for_match();
-    second_events.wait_for_match();
-    for n in 0..3 {
-        let image = message(0, in_shared_memory(&session, n, LARGE));
-        output.message(&image, Occasion::Due);
-        plain.message(&image, Occasion::Due);
-        for samples in [&samples, &plain_samples] {
-            let sample = take(samples);
-            assert!(is_shared(&sample), "{n}");
-            assert!(*sample.payload().to_bytes() == payload(n, LARGE)[..], "{n}");
+    one_loses_nothing(|| {
+        let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
+        let options = WireOptions {
+            protocol: Protocol::PlainKeys,
+            shared_memory: SharedMemoryUse::On,
+            ..WireOptions::default()
+        };
+        let (second, second_events) = open_beside(&session, &options);
+        let topics = [played(0, "/image", None)];
+        let (mut plain, _) = second.advertise(&topics, None).unwrap();
+        let node = peer(&endpoint, true);
+        let (_subscriber, samples) = subscribe(&node, "0/image/**");
+        let (_plain_subscriber, plain_samples) = subscribe(&node, "image");
+        events.wait_for_match();
+        second_events.wait_for_match();
+        for n in 0..3 {
+            let image = message(0, in_shared_memory(&session, n, LARGE));
+            output.message(&image, Occasion::Due);
+            plain.message(&image, Occasion::Due);
+            for samples in [&samples, &plain_samples] {
+                let sample = numbered(samples, n)?;
+                assert!(is_shared(&sample), "{n}");
+                assert!(*sample.payload().to_bytes() == payload(n, LARGE)[..], "{n}");
+            }
         }
-    }
+        Some(())
+    });
 }
 
 /// Each message is a descriptor of a few bytes on the link, so all are put although the subscriber takes nothing. What
@@ -171,39 +198,44 @@ fn what_a_stuck_subscriber_takes_late_is_whole() {
     if !may_lock() {
         return;
     }
-    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
-    let pipe = Pipe::to(&endpoint);
-    let node = pipe.peer_that_shares_memory();
-    let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait_for_match();
-    pipe.block();
-    for n in 0..50 {
-        let payload = in_shared_memory(&session, n, LARGE);
-        output.message(&message(0, payload), Occasion::Due);
-    }
-    // Longer than zenoh lets a buffer exist that no process vouches for.
-    let mut taken: Vec<Sample> = Vec::new();
-    while let Ok(sample) = samples.recv_timeout(Duration::from_secs(1)) {
-        taken.push(sample);
-    }
-    // What the pipe had read already.
-    assert!(taken.len() < 50);
-    drop(pipe);
-    let late = std::iter::repeat_with(|| take(&samples));
-    for (n, sample) in (0..50).zip(taken.into_iter().chain(late)) {
-        assert!(is_shared(&sample));
-        assert!(*sample.payload().to_bytes() == payload(n, LARGE)[..], "{n}");
-    }
+    one_loses_nothing(|| {
+        let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
+        let pipe = Pipe::to(&endpoint);
+        let node = pipe.peer_that_shares_memory();
+        let (_subscriber, samples) = subscribe(&node, "0/image/**");
+        events.wait_for_match();
+        pipe.block();
+        for n in 0..50 {
+            let payload = in_shared_memory(&session, n, LARGE);
+            output.message(&message(0, payload), Occasion::Due);
+        }
+        // Longer than zenoh lets a buffer exist that no process vouches for.
+        let mut taken: Vec<Sample> = Vec::new();
+        while let Ok(sample) = samples.recv_timeout(Duration::from_secs(1)) {
+            taken.push(sample);
+        }
+        // What the pipe had read already.
+        assert!(taken.len() < 50);
+        drop(pipe);
+        for n in taken.len()..50 {
+            taken.push(numbered(&samples, u32::try_from(n).unwrap())?);
+        }
+        for (n, sample) in (0..50).zip(taken) {
+            assert!(is_shared(&sample));
+            assert!(*sample.payload().to_bytes() == payload(n, LARGE)[..], "{n}");
+        }
+        Some(())
+    });
 }
 
-/// Plays all messages; how many of them arrived through shared memory. The subscriber keeps all until the last is
-/// there.
+/// Plays all messages; how many of them arrived through shared memory, or `None` if one was lost. The subscriber keeps
+/// all until the last is there.
 fn play(
     session: &Session,
     output: WireOutput,
     samples: &Receiver<Sample>,
     bag: &Bag,
-) -> (WireOutput, usize) {
+) -> (WireOutput, Option<usize>) {
     let player = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let cues = cues.with_memory(session.chunk_memory().unwrap());
@@ -212,16 +244,14 @@ fn play(
         ..Options::new(bag.range().unwrap())
     };
     let running = player.start(options, Source::of(cues), output).unwrap();
-    let kept: Vec<Sample> = (0..IMAGES).map(|_| take(samples)).collect();
-    for (n, sample) in (0..).zip(&kept) {
-        assert_eq!(number(sample.payload()), n);
-        assert_eq!(sample.payload().len(), LARGE);
-    }
+    let kept = (0..IMAGES).map(|n| numbered(samples, n));
+    let kept: Option<Vec<Sample>> = kept.collect();
     let (_, output) = running.join().unwrap();
-    (
-        output,
-        kept.iter().filter(|sample| is_shared(sample)).count(),
-    )
+    let shared = kept.map(|kept| {
+        assert!(kept.iter().all(|sample| sample.payload().len() == LARGE));
+        kept.iter().filter(|sample| is_shared(sample)).count()
+    });
+    (output, shared)
 }
 
 #[test]
@@ -229,26 +259,30 @@ fn a_subscriber_that_keeps_more_than_the_memory_gets_the_rest_as_copies() {
     if !may_lock() {
         return;
     }
-    let (session, events, output, endpoint) = player(SendOrder::AllTopics, 60);
-    let node = peer(&endpoint, true);
-    let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait_for_match();
     let image = |n: u32| Note::new(0, n.into(), payload(n, LARGE));
     let chunks = (0..IMAGES / 4).map(|c| (c * 4..c * 4 + 4).map(image).collect());
     let spec = Spec::new(chunks.collect()).compression(Some(Compression::Lz4));
     let recording = bag(&spec.write());
-    let (output, first) = play(&session, output, &samples, &recording);
-    // The memory is 128 MiB.
-    assert!((100..=134).contains(&first), "{first}");
     let said = |events: &Events| {
         let is_full = |event: &WireEvent| event.to_string().contains("shared memory has no room");
         events.drain().iter().filter(|event| is_full(event)).count()
     };
-    assert_eq!(said(&events), 1);
-    // All of it has been dropped, so there is room again.
-    let (_, second) = play(&session, output, &samples, &recording);
-    assert!((100..=134).contains(&second), "{second}");
-    assert_eq!(said(&events), 0);
+    let (first, second) = one_loses_nothing(|| {
+        let (session, events, output, endpoint) = player(SendOrder::AllTopics, 60);
+        let node = peer(&endpoint, true);
+        let (_subscriber, samples) = subscribe(&node, "0/image/**");
+        events.wait_for_match();
+        let (output, first) = play(&session, output, &samples, &recording);
+        let first = (first?, said(&events));
+        // All of it has been dropped, so there is room again.
+        let (_, second) = play(&session, output, &samples, &recording);
+        Some((first, (second?, said(&events))))
+    });
+    // The memory is 128 MiB.
+    for (shared, _) in [first, second] {
+        assert!((100..=134).contains(&shared), "{shared}");
+    }
+    assert_eq!((first.1, second.1), (1, 0));
 }
 
 #[test]
@@ -351,32 +385,36 @@ fn the_end_waits_until_the_messages_have_been_dropped() {
     if !may_lock() {
         return;
     }
-    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
-    let node = peer(&endpoint, true);
-    let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait_for_match();
-    for n in 0..20 {
-        let payload = in_shared_memory(&session, n, LARGE);
-        output.message(&message(0, payload), Occasion::Due);
-    }
-    let read: Vec<Sample> = (0..20).map(|_| take(&samples)).collect();
-    let (look, looks) = bounded(0);
-    let draining = std::thread::spawn(move || {
-        let drained = session.drain(|| {
-            // An error means that enough have been counted.
-            let _ = look.send(());
-            false
+    one_loses_nothing(|| {
+        let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 60);
+        let node = peer(&endpoint, true);
+        let (_subscriber, samples) = subscribe(&node, "0/image/**");
+        events.wait_for_match();
+        for n in 0..20 {
+            let payload = in_shared_memory(&session, n, LARGE);
+            output.message(&message(0, payload), Occasion::Due);
+        }
+        let read: Option<Vec<Sample>> = (0..20).map(|n| numbered(&samples, n)).collect();
+        let read = read?;
+        let (look, looks) = bounded(0);
+        let draining = std::thread::spawn(move || {
+            let drained = session.drain(|| {
+                // An error means that enough have been counted.
+                let _ = look.send(());
+                false
+            });
+            (drained, session)
         });
-        (drained, session)
+        // Many more than the wait for empty sockets takes: it would be over.
+        let seen = (0..200).take_while(|_| looks.recv_timeout(PATIENCE).is_ok());
+        let seen = seen.count();
+        let shared = read.iter().filter(|sample| is_shared(sample)).count();
+        drop((looks, read));
+        let (drained, session) = draining.join().unwrap();
+        assert_eq!((drained, seen, shared), (Drained::Whole, 200, 20));
+        drop((output, session));
+        Some(())
     });
-    // Many more than the wait for empty sockets takes: it would be over.
-    for n in 0..200 {
-        assert!(looks.recv_timeout(PATIENCE).is_ok(), "{n}");
-    }
-    drop((looks, read));
-    let (drained, session) = draining.join().unwrap();
-    assert_eq!(drained, Drained::Whole);
-    drop((output, session));
 }
 
 #[test]
@@ -384,16 +422,19 @@ fn a_subscriber_that_keeps_messages_is_not_waited_for_without_end() {
     if !may_lock() {
         return;
     }
-    let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 1);
-    let node = peer(&endpoint, true);
-    let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait_for_match();
-    let payload = in_shared_memory(&session, 0, LARGE);
-    output.message(&message(0, payload), Occasion::Due);
-    let kept = take(&samples);
-    let bytes = LARGE as u64;
-    assert_eq!(session.drain(|| false), Drained::Untaken { bytes });
-    assert_eq!(session.drain(|| true), Drained::CalledOff { bytes });
-    drop(kept);
-    assert_eq!(session.drain(|| false), Drained::Whole);
+    one_loses_nothing(|| {
+        let (session, events, mut output, endpoint) = player(SendOrder::AllTopics, 1);
+        let node = peer(&endpoint, true);
+        let (_subscriber, samples) = subscribe(&node, "0/image/**");
+        events.wait_for_match();
+        let payload = in_shared_memory(&session, 0, LARGE);
+        output.message(&message(0, payload), Occasion::Due);
+        let kept = numbered(&samples, 0)?;
+        let bytes = LARGE as u64;
+        assert_eq!(session.drain(|| false), Drained::Untaken { bytes });
+        assert_eq!(session.drain(|| true), Drained::CalledOff { bytes });
+        drop(kept);
+        assert_eq!(session.drain(|| false), Drained::Whole);
+        Some(())
+    });
 }
