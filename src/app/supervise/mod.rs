@@ -215,7 +215,7 @@ impl<'a> Supervisor<'a> {
             Some(Change::Complete) => transport.gates().open(Gate::Subscribers),
             Some(Change::Missing(topics)) => {
                 tracing::warn!(
-                    "{topics} lost the subscriber that playback waited for: playback is held until there is another one, \
+                    "{topics} lost the subscriber that playback waited for: what is left is held until there is another one, \
                      for at most --wait-timeout"
                 );
                 transport.gates().close(Gate::Subscribers);

@@ -107,7 +107,8 @@ impl Gates {
 /// The machine reads the gates before each message, each clock message and the end, and after each of them. So when
 /// [`GateHandle::close`] returns, at most the one thing goes out whose sending had begun; if an output closes a gate
 /// while it takes a message or the clock, nothing goes out after that. Position and clock then stay at the time of
-/// that message until all gates are open.
+/// that message until all gates are open; if only [`Gate::Subscribers`] is closed and nothing is left to play, playback
+/// ends.
 #[derive(Clone)]
 pub struct GateHandle {
     /// In the lowest byte the gates that are closed; above, how often [`Gate::Path`] was opened.

@@ -3,7 +3,8 @@
 //! [`Machine::advance`] does the earliest thing that is due at `now` and returns what to wait for. `apply` (in
 //! `commands.rs`) takes commands between calls. The rules, in addition to the laws of the segment: the segment
 //! rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open ∧ the pace has a speed ∧ no steps are left;
-//! otherwise it is held, and messages that are sent move it. At the same instant the order is clock, message, end; a
+//! otherwise it is held, and messages that are sent move it. Subscribers that are missing when nothing is left to
+//! play do not hold the end. At the same instant the order is clock, message, end; a
 //! message of an earlier time goes before the clock. The clock is never past a message that has not been published. At
 //! the start and after a jump the order is segment, clock, refills, messages.
 
@@ -155,7 +156,7 @@ impl Machine {
         }
         // The subscribers that a closed gate waits for would miss the refills.
         let may_send = self.may_send();
-        let may_read = may_send || self.is_held_at_the_end(now);
+        let may_read = may_send || self.lacks_only_subscribers();
         match may_read.then(|| self.reader.pull()).flatten() {
             Some(Extra::Refill(message)) => {
                 self.refill(&message, out);

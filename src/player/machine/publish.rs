@@ -119,6 +119,11 @@ impl Machine {
         }
     }
 
+    /// Whether a lap follows at the exit edge.
+    pub(super) fn is_looped(&self) -> bool {
+        self.segment().at_end() == AtEnd::Loop && !self.is_following()
+    }
+
     /// At the limit: a stop on the way, a lap, or the end.
     pub(super) fn arrive(
         &mut self,
@@ -142,7 +147,7 @@ impl Machine {
         // An empty lap that takes no time would repeat without end and use a whole core.
         let takes_time = !self.is_unpaced() && self.segment().range().duration() > Duration::ZERO;
         let is_empty = self.played.taken().is_none() && !takes_time;
-        let is_looped = self.segment().at_end() == AtEnd::Loop && !self.is_following();
+        let is_looped = self.is_looped();
         if is_looped && is_empty && self.position.played().ab_loop.is_some() {
             // The run does not end because a part of it is empty.
             self.conditions.pause();

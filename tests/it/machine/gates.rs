@@ -280,41 +280,63 @@ fn a_handle_closes_and_opens_each_gate_by_itself() {
     running.join().unwrap();
 }
 
-/// A subscriber that has got the last message may leave before the player looks whether anything follows.
-#[test]
-fn a_subscriber_that_leaves_with_the_last_message_does_not_hold_the_end() {
-    for pace in [Pace::At(Speed::NORMAL), Pace::Max] {
-        for (when_done, state) in [
-            (WhenDone::Stop, State::Stopped),
-            (WhenDone::Stay, State::Ended),
-        ] {
-            let left = |event: &Event, gates: &GateHandle| {
-                if matches!(event, Event::Message(_, time, _) if *time == ros(2000)) {
-                    gates.close(Gate::Subscribers);
-                }
-            };
-            let options = Options {
-                pace,
-                when_done,
-                ..quiet()
-            };
-            let source = |at| Cue::from_items(cue(&messages(&[1500, 2000]), at));
-            let (_, machine) = run_acts(options, source, &[], left);
-            assert_eq!(machine.state(), state, "{pace:?}");
-            assert!(machine.report().reached_end);
-            assert_eq!(machine.report().laps, 0);
+/// Closes these gates when a message of this time is taken.
+fn leave_with(ms: i64, closed: &'static [Gate]) -> impl FnMut(&Event, &GateHandle) {
+    move |event, gates| {
+        if matches!(event, Event::Message(_, time, _) if *time == ros(ms)) {
+            for gate in closed {
+                gates.close(*gate);
+            }
         }
     }
 }
 
-/// It may return for what is after the message with which it left: time, a message of the same time, a lap, or all.
+/// A subscriber that has got the last message may leave before the player looks whether anything follows.
+#[test]
+fn a_subscriber_that_leaves_with_the_last_message_does_not_hold_the_end() {
+    let unpaced = Options {
+        pace: Pace::Max,
+        ..quiet()
+    };
+    let without_gaps = Options {
+        skip_empty: Some(span(50)),
+        ..quiet()
+    };
+    let reverse = Options {
+        pace: Pace::At(Speed::from_f64(-1.0).unwrap()),
+        ..quiet()
+    };
+    for (options, last) in [
+        (quiet(), 2000),
+        (unpaced.clone(), 2000),
+        // Without a schedule, or without gaps, what is after the last message takes no time.
+        (unpaced, 1900),
+        (without_gaps, 1900),
+        (reverse, 1000),
+    ] {
+        for (when_done, state) in [
+            (WhenDone::Stop, State::Stopped),
+            (WhenDone::Stay, State::Ended),
+        ] {
+            let options = Options {
+                when_done,
+                ..options.clone()
+            };
+            let source = move |at| Cue::from_items(cue(&messages(&[last, 1500]), at));
+            let leaves = leave_with(last, &[Gate::Subscribers]);
+            let (transcript, machine) = run_acts(options, source, &[], leaves);
+            assert_eq!(machine.state(), state, "{transcript}");
+            assert!(machine.report().reached_end);
+            assert_eq!(machine.report().sent, 2);
+        }
+    }
+}
+
+/// Missing subscribers hold playback if time, a message of the same time, a step of the clock, a lap or everything is
+/// left. Behind another gate the end waits as well.
 #[test]
 fn a_subscriber_that_is_missing_holds_what_it_would_miss() {
-    let left = |event: &Event, gates: &GateHandle| {
-        if matches!(event, Event::Message(_, time, _) if *time == ros(1900)) {
-            gates.close(Gate::Subscribers);
-        }
-    };
+    const SUBSCRIBERS: &[Gate] = &[Gate::Subscribers];
     let range = TimeRange::between(ros(1000), ros(1900));
     let lap = Options {
         played: PlayedRange::new(range, AtEnd::Loop),
@@ -324,19 +346,30 @@ fn a_subscriber_that_is_missing_holds_what_it_would_miss() {
         gates: Gates::OPEN.close(Gate::Subscribers),
         ..quiet()
     };
-    let two = Options {
+    let to_its_end = Options {
         played: PlayedRange::new(range, AtEnd::Hold),
         ..quiet()
     };
-    let to_the_end = [(10, Act::Do(Command::Seek(ros(2000))))];
-    for (options, times, script) in [
-        (quiet(), &[1500, 1900][..], &[][..]),
-        (two, &[1900, 1900], &[]),
-        (lap, &[1500, 1900], &[]),
-        (never_there, &[1500, 1900], &to_the_end),
+    let stepped_clock = Options {
+        pace: Pace::Max,
+        clock: ClockOptions {
+            steps: vec![span(50)],
+            ..ClockOptions::default()
+        },
+        ..quiet()
+    };
+    let no_path: &[Gate] = &[Gate::Subscribers, Gate::Path];
+    let seek = [(10, Act::Do(Command::Seek(ros(2000))))];
+    for (options, first, closed, script) in [
+        (quiet(), 1500, SUBSCRIBERS, &[][..]),
+        (to_its_end.clone(), 1900, SUBSCRIBERS, &[]),
+        (to_its_end, 1500, no_path, &[]),
+        (stepped_clock, 1500, SUBSCRIBERS, &[]),
+        (lap, 1500, SUBSCRIBERS, &[]),
+        (never_there, 1500, SUBSCRIBERS, &seek),
     ] {
-        let source = |at| Cue::from_items(cue(&messages(times), at));
-        let (transcript, machine) = run_acts(options, source, script, left);
+        let source = move |at| Cue::from_items(cue(&messages(&[first, 1900]), at));
+        let (transcript, machine) = run_acts(options, source, script, leave_with(1900, closed));
         assert_eq!(machine.state(), State::Gated, "{transcript}");
         assert!(!machine.report().reached_end);
     }

@@ -336,7 +336,7 @@ fn play_and_lose_the_awaited(args: &[&str]) -> (Child, impl FnMut(&str) + use<>,
     // It plays.
     take(&received);
     drop(subscription);
-    hear("/odom lost the subscriber that playback waited for: playback is held");
+    hear("/odom lost the subscriber that playback waited for: what is left is held");
     (child, hear, node)
 }
 

@@ -3,7 +3,7 @@
 use crate::player::command::{Pace, State};
 use crate::player::level::gates::{Gate, Gates};
 use crate::player::machine::Machine;
-use crate::time::{AtEnd, Ros, Steady, Time};
+use crate::time::{Duration, Ros, Steady, Time};
 
 impl Machine {
     /// The instant at which the next message is due.
@@ -90,16 +90,32 @@ impl Machine {
         end.filter(|_| is_next_beyond)
     }
 
-    /// Whether playback has come to the exit edge and is held there for subscribers alone: one that has got the last
-    /// message may leave before the end is noticed. Refills have been sent by then, so reading on loses none.
-    pub(crate) fn is_held_at_the_end(&self, now: Time<Steady>) -> bool {
-        let segment = self.segment();
-        let only_subscribers = Gates::OPEN.close(Gate::Subscribers);
+    /// Whether playback is held for subscribers alone, with no refills left to send: reading on withholds none. A
+    /// subscriber may leave with the last message, before the end is noticed.
+    pub(crate) fn lacks_only_subscribers(&self) -> bool {
         self.state() == State::Gated
-            && self.conditions.gates() == only_subscribers
-            && self.played.taken().is_some()
-            && segment.at_end() == AtEnd::Hold
-            && segment.position(now) == segment.exit()
+            && self.conditions.gates() == Gates::OPEN.close(Gate::Subscribers)
+            && (self.played.taken().is_some() || self.reader.is_exhausted())
+    }
+
+    /// Whether playback lacks only subscribers, and no time, no step of the clock and no lap is left that they would
+    /// miss.
+    fn is_held_at_the_end(&self, now: Time<Steady>) -> bool {
+        if !self.lacks_only_subscribers() || self.is_looped() {
+            return false;
+        }
+        let segment = self.segment();
+        if self.pace == Pace::Max {
+            let step = self.clock.next_step(segment);
+            return step.is_none_or(|step| !segment.is_before(step, segment.limit()));
+        }
+        let rest = segment.exit().saturating_since(segment.position(now));
+        let rest = rest.saturating_abs();
+        rest == Duration::ZERO
+            || self
+                .options
+                .skip_empty
+                .is_some_and(|longest| rest > longest)
     }
 
     /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open ∧ the pace has a speed ∧ no
