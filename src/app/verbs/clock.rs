@@ -90,8 +90,10 @@ pub(crate) fn run(
     for services in &services {
         services.tell_end();
     }
-    drop((state, services, timeline, machine_time));
+    drop(machine_time);
     let (mut ending, _) = shutdown::drain(&run, ending);
+    // After the responses have left: what takes the services off the network would overtake them.
+    drop((state, services, timeline));
     let last = run.transport.status();
     shutdown::leave(network, out);
     // A clock has no end of its own: somebody stopped it.

@@ -1,6 +1,7 @@
 //! What bridges to DDS see of a player: keys, tokens, latched topics, services. A zenoh session stands for the bridge;
 //! `tests/interop/test_ros2dds.py` has a real one.
 
+use std::process::Child;
 use std::time::Duration;
 
 use bagplay::bag::{Cue, TopicId};
@@ -11,14 +12,19 @@ use bagplay::time::{self, Time, TimeRange};
 use bagplay::wire::{
     ClockOptions, Protocol, ServedPlayer, SkipReason, WireEvent, WireOptions, encode_clock,
 };
+use crossbeam_channel::bounded;
 use zenoh::Wait;
+use zenoh::handlers::DefaultHandler;
 use zenoh::liveliness::LivelinessToken;
+use zenoh::sample::SampleKind;
+use zenoh::session::SessionGetBuilder;
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig};
 
 use crate::support::network::{
-    CLOCK_HASH, STRING_HASH, message, number, payload, peer, played, router, subscribe, take,
+    CLOCK_HASH, STRING_HASH, free_endpoint, hearing, message, number, payload, peer, played,
+    router, start_play, start_player, subscribe, take,
 };
-use crate::support::patience::until;
+use crate::support::patience::{PATIENCE, until};
 
 const CLOCK: ClockOptions = ClockOptions {
     hz: None,
@@ -233,14 +239,23 @@ fn a_reader_of_the_clock_gets_its_last_value() {
     assert!(sample.attachment().is_none());
 }
 
-/// The response to a request as a bridge sends it: padded to a multiple of four, with the client's number.
-fn call(bridge: &zenoh::Session, key: &str, request: &[u8]) -> Vec<u8> {
+/// A request as a bridge sends it: padded to a multiple of four, with the client's number.
+fn request<'a>(
+    bridge: &'a zenoh::Session,
+    key: &'a str,
+    request: &[u8],
+) -> SessionGetBuilder<'a, 'a, DefaultHandler> {
     let mut payload = vec![0, 1, 0, 0];
     payload.extend(request);
     payload.resize(payload.len().next_multiple_of(4), 0);
     let client = [0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11];
     let attachment = [&b"rqh"[..], &client, &1_i64.to_le_bytes(), &[1]].concat();
-    let replies = bridge.get(key).payload(payload).attachment(attachment);
+    bridge.get(key).payload(payload).attachment(attachment)
+}
+
+/// The response to a request.
+fn call(bridge: &zenoh::Session, key: &str, asked: &[u8]) -> Vec<u8> {
+    let replies = request(bridge, key, asked);
     let reply = replies.wait().unwrap().recv().expect("a response");
     reply
         .result()
@@ -300,4 +315,39 @@ fn services_are_announced_and_answered_in_either_layout() {
     assert_eq!(call(&bridge, "rosbag2_player/stop", &[0])[4..8], [0; 4]);
     drop(services);
     running.join().unwrap();
+}
+
+/// A bridge forgets a service, with the calls that are not answered, when its token goes.
+#[test]
+fn a_call_that_ends_the_run_is_answered_before_the_services_go() {
+    let is_answered_first = |start: &dyn Fn(&[&str]) -> Child, key: &str| {
+        let endpoint = free_endpoint();
+        let mut player = start(&["--wire", "ros2dds", "--listen", &endpoint]);
+        hearing(&mut player)("router on");
+        let bridge = peer(&endpoint);
+        let (seen, events) = bounded(9);
+        let token = format!("@/*/@ros2_lv/SS/{}/**", key.replace('/', "§"));
+        let token = bridge.liveliness().declare_subscriber(token).history(true);
+        let tokens = seen.clone();
+        let token = token.callback(move |sample| tokens.send(sample.kind()).unwrap());
+        let _token = token.wait().unwrap();
+        let next = || events.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(next(), SampleKind::Put, "{key}");
+        let call = request(&bridge, key, &[0]);
+        let call = call.callback(move |reply| {
+            assert!(reply.result().is_ok());
+            seen.send(SampleKind::Put).unwrap();
+        });
+        call.wait().unwrap();
+        assert_eq!(
+            [next(), next()],
+            [SampleKind::Put, SampleKind::Delete],
+            "{key}"
+        );
+        assert!(player.wait().unwrap().success());
+    };
+    let play = |args: &[&str]| start_player(&[args, &["--no-tui", "--start-paused"]].concat());
+    is_answered_first(&play, "rosbag2_player/stop");
+    let clock = |args: &[&str]| start_play(["clock".as_ref()], args);
+    is_answered_first(&clock, "clock_server/stop");
 }

@@ -4,6 +4,7 @@
 //! as a burst, holds up neither other clients nor the player: its response is sent when the player has answered.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded};
@@ -34,7 +35,14 @@ pub(crate) const TOO_MANY: &str = "too many requests wait";
 /// The services of one name, for different releases of ROS 2. They differ in the hash of their type.
 pub(crate) type Forms = Vec<Handler>;
 
-/// Answers calls until the channel of calls is closed.
+/// What the engine has to do.
+pub(crate) enum Task {
+    Answer(Call),
+    /// This is dropped as soon as all calls have been answered.
+    TellWhenIdle(Sender<Infallible>),
+}
+
+/// Carries out tasks until their channel is closed.
 pub(crate) struct Engine {
     services: Vec<Forms>,
     transport: Transport,
@@ -53,6 +61,8 @@ pub(crate) struct Engine {
     is_full: bool,
     answers: Receiver<(ClientId, Result<Answer, Stopped>)>,
     answered: Sender<(ClientId, Result<Answer, Stopped>)>,
+    /// Of those who wait until all calls have been answered.
+    told_when_idle: Vec<Sender<Infallible>>,
     /// Clients with requests that cannot be read.
     named: HashSet<ClientId>,
 }
@@ -114,17 +124,18 @@ impl Engine {
             is_full: false,
             answers,
             answered,
+            told_when_idle: Vec::new(),
             named: HashSet::new(),
         }
     }
 
-    /// Runs until the senders of calls are gone. What the player has answered by then is passed on.
-    pub(crate) fn run(mut self, calls: &Receiver<Call>) {
+    /// Runs until the senders of tasks are gone. What the player has answered by then is passed on.
+    pub(crate) fn run(mut self, tasks: &Receiver<Task>) {
         let answers = self.answers.clone();
         loop {
             let mut select = Select::new();
             let answer = select.recv(&answers);
-            select.recv(calls);
+            select.recv(tasks);
             let ready = match self.deadline() {
                 Some(deadline) => select.ready_deadline(deadline).ok(),
                 None => Some(select.ready()),
@@ -134,13 +145,17 @@ impl Engine {
                     self.answered(client, answer);
                 }
             } else if ready.is_some() {
-                match calls.try_recv() {
-                    Ok(call) => self.called(call),
+                match tasks.try_recv() {
+                    Ok(Task::Answer(call)) => self.called(call),
+                    Ok(Task::TellWhenIdle(told)) => self.told_when_idle.push(told),
                     Err(TryRecvError::Empty) => {}
                     Err(TryRecvError::Disconnected) => break,
                 }
             }
             self.send_unsent();
+            if self.clients.is_empty() {
+                self.told_when_idle.clear();
+            }
         }
         self.end();
     }

@@ -11,7 +11,7 @@ use zenoh::query::Queryable;
 
 use super::asked::{Asked, Askers};
 use super::call::Call;
-use super::engine::{Engine, Forms, TOO_MANY};
+use super::engine::{Engine, Forms, TOO_MANY, Task};
 use super::extended;
 use super::playback::{Playback, handlers};
 use crate::bag::TopicId;
@@ -24,8 +24,8 @@ use crate::wire::session::Session;
 
 /// The service that tells that a node is a player.
 const MARKER: &str = "is_paused";
-/// How many calls may wait for the thread that answers them.
-const CALLS: usize = 1024;
+/// How many tasks may wait for the engine.
+const TASKS: usize = 1024;
 /// The length of a request, in bytes, up to which it is read.
 const MOST_BYTES: usize = 1 << 16;
 
@@ -49,7 +49,7 @@ pub struct ServedPlayer {
 pub struct Services {
     tokens: Vec<LivelinessToken>,
     queryables: Vec<Queryable<()>>,
-    calls: Option<Sender<Call>>,
+    tasks: Option<Sender<Task>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -57,15 +57,19 @@ pub struct Services {
 #[derive(Debug)]
 pub struct PlayerServices {
     playback: Playback,
-    _services: Services,
+    services: Services,
 }
 
 impl PlayerServices {
-    /// Call this when the run is over. If a client has asked for the status in the last half second, this waits for 300
-    /// ms, so that clients that ask at least every 200 ms learn the end. If clients have asked three times or more in
-    /// that time, this waits until one has been told the end, for up to a second.
+    /// Call this when the run is over, then [`Session::drain`], before this is dropped: what takes the services off the
+    /// network overtakes responses, and a bridge to DDS then discards them.
+    ///
+    /// Waits until all calls have been answered, for up to a second. If a client has asked for the status in the last
+    /// half second, this waits for 300 ms, so that clients that ask at least every 200 ms learn the end. If clients
+    /// have asked three times or more in that time, this waits until one has been told the end, for up to a second.
     pub fn tell_end(&self) {
         let since = steady();
+        self.services.wait_until_idle(LATE_CLIENT);
         let asked = &self.playback.asked;
         match asked.of_late(self.playback.transport.now()) {
             Askers::Nobody => return,
@@ -109,7 +113,7 @@ impl Session {
         // Clients take a node with this service for a player, so it is announced after all others.
         services.sort_by_key(|forms| forms.iter().any(|form| form.name == MARKER));
         Ok(PlayerServices {
-            _services: self.serve("services", services, transport)?,
+            services: self.serve("services", services, transport)?,
             playback,
         })
     }
@@ -121,17 +125,17 @@ impl Session {
         services: Vec<Forms>,
         transport: &Transport,
     ) -> Result<Services, WireError> {
-        let (calls, received) = bounded(CALLS);
+        let (tasks, received) = bounded(TASKS);
         let mut served = Services {
             tokens: Vec::new(),
             queryables: Vec::new(),
-            calls: None,
+            tasks: None,
             thread: None,
         };
         for (place, forms) in services.iter().enumerate() {
-            served.declare(self, place, forms, &calls)?;
+            served.declare(self, place, forms, &tasks)?;
         }
-        served.calls = Some(calls);
+        served.tasks = Some(tasks);
         let events = self.connection.events.clone();
         let engine = Engine::new(services, transport.clone(), events);
         let named = thread::Builder::new().name(thread.to_owned());
@@ -142,13 +146,24 @@ impl Session {
 }
 
 impl Services {
+    /// Waits until all calls that have come so far have been answered, or the patience ends.
+    fn wait_until_idle(&self, patience: StdDuration) {
+        let (told, idle) = bounded(0);
+        let task = Task::TellWhenIdle(told);
+        let tasks = self.tasks.as_ref();
+        if tasks.is_some_and(|tasks| tasks.send_timeout(task, patience).is_ok()) {
+            // Nothing is sent: the sender is dropped.
+            let _ = idle.recv_timeout(patience);
+        }
+    }
+
     /// Declares a service: the queryable first, then its token.
     fn declare(
         &mut self,
         session: &Session,
         place: usize,
         forms: &Forms,
-        calls: &Sender<Call>,
+        tasks: &Sender<Task>,
     ) -> Result<(), WireError> {
         let Some(form) = forms.first() else {
             return Ok(());
@@ -161,7 +176,7 @@ impl Services {
             let what = what.to_owned();
             move |source| WireError::Declare { what, source }
         };
-        let calls = calls.clone();
+        let tasks = tasks.clone();
         let failed_forms: Vec<_> = forms.iter().map(|form| (form.hash, form.failed)).collect();
         let queryable = zenoh.declare_queryable(spec.key.clone()).complete(true);
         let queryable = queryable.callback(move |query| {
@@ -170,10 +185,10 @@ impl Services {
             let (call, reason) = if call.length() > MOST_BYTES {
                 (call, "the request is too long")
             } else {
-                match calls.try_send(call) {
-                    Err(TrySendError::Full(call)) => (call, TOO_MANY),
+                match tasks.try_send(Task::Answer(call)) {
+                    Err(TrySendError::Full(Task::Answer(call))) => (call, TOO_MANY),
                     // Without a receiver the services have ended; then the query ends without a response.
-                    Ok(()) | Err(TrySendError::Disconnected(_)) => return,
+                    Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => return,
                 }
             };
             if let Some((_, failed)) = call.known_form(&failed_forms, |(hash, _)| hash) {
@@ -197,7 +212,7 @@ impl Drop for Services {
         for queryable in self.queryables.drain(..) {
             drop(queryable.undeclare().wait());
         }
-        self.calls = None;
+        self.tasks = None;
         if let Some(thread) = self.thread.take() {
             // The thread has reported its panic itself.
             let _ = thread.join();
