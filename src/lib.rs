@@ -26,43 +26,46 @@
 //!
 //! | feature | brings | crates of its own |
 //! |---|---|---|
-//! | none | all other modules | codecs, checksums, serde, tracing |
+//! | none | all modules of crate `bagplay-core` except `find` | codecs, checksums, serde, tracing |
 //! | `find` | `find`: searches for messages by conditions on their fields | regex, strsim |
 //! | `wire` | `wire`: sessions that act as ROS 2 nodes, and a time source that follows a clock server | zenoh, sha2 |
 //! | `ci` | `ci`: runs against programs under test, with verdicts | with `find`; quick-xml, maud, toml, jiff |
 //! | `tui` | `tui`: the transport bar | with `find`; ratatui, crossterm, toml, jiff |
 //! | `pictures` | compressed pictures in `picture`, and the graphics protocols of terminals in the bar | with `tui`; image, ratatui-image |
 //! | `foxglove` | `viewer`: a server for the Foxglove app and other viewers | foxglove, tokio-tungstenite |
-//! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
+//! | `ros1` | `ros1`: nodes of ROS 1, with a master of its own if there is none | dxr, httparse, md-5 |
+//! | `async` | sleeps on a clock that any runtime can poll, in `clock` | |
+//! | `serde` | `time::Time` and `time::Duration` for serde | |
+//! | `cli` | `cli` and the command `play`, with `wire`, `ros1` and `ci` | clap, indicatif, regex, jiff, a log formatter |
 //!
 //! `cli`, `tui`, `pictures` and `foxglove` are on by default. A program that follows a clock server takes
 //! `default-features = false` and `features = ["wire"]`. `cli` also leaves out the level `trace` of `tracing` in
 //! optimised builds, for the whole program.
 
-pub mod bag;
 #[cfg(feature = "ci")]
 pub mod ci;
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod clock;
-pub mod cut;
-pub mod decode;
-#[cfg(feature = "find")]
-pub mod find;
-pub mod marks;
-mod mcap_write;
-pub mod output;
-pub mod picture;
-pub mod player;
-pub mod ros;
 #[cfg(feature = "ros1")]
 pub mod ros1;
-pub mod time;
-pub mod transcode;
 #[cfg(feature = "tui")]
 pub mod tui;
-pub mod untrusted;
 #[cfg(feature = "foxglove")]
 pub mod viewer;
 #[cfg(feature = "wire")]
 pub mod wire;
+
+#[cfg(feature = "find")]
+#[doc(inline)]
+pub use bagplay_core::find;
+#[cfg(feature = "ci")]
+use bagplay_core::mcap_write;
+#[doc(inline)]
+pub use bagplay_core::{
+    bag, clock, cut, decode, marks, output, picture, player, ros, time, transcode, untrusted,
+};
+
+/// Runs the examples of `docs/time.md` as doctests.
+#[cfg(all(doctest, feature = "wire"))]
+#[doc = include_str!("../docs/time.md")]
+struct TimePage;

@@ -73,7 +73,7 @@ fn rows(run: &Run<'_>, bag: &Bag) -> Vec<TopicRow> {
         }
     });
     let mut rows: Vec<TopicRow> = played.collect();
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows.sort_unstable_by(|a, b| (&a.name, a.id.0).cmp(&(&b.name, b.id.0)));
     for left_out in &run.plan.left_out {
         let known = bag.topics().iter().zip(0..).find(|(topic, id)| {
             topic.name == left_out.topic && rows.iter().all(|row| row.id.0 != *id)

@@ -65,8 +65,8 @@ fn rows(topics: &[RemoteTopic]) -> Vec<TopicRow> {
             is_muted: false,
         })
         .collect();
-    rows.sort_by(|a, b| {
-        let place = |row: &TopicRow| (row.left_out.is_some(), row.name.clone());
+    rows.sort_unstable_by(|a, b| {
+        let place = |row: &TopicRow| (row.left_out.is_some(), row.name.clone(), row.id.0);
         place(a).cmp(&place(b))
     });
     rows

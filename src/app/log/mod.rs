@@ -38,6 +38,8 @@ pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) const SHORT_FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The crates of this program.
+const CRATES: [&str; 3] = ["bagplay", "bagplay_core", "play"];
+/// How the targets of their records begin; `bagplay` is also the beginning of `bagplay_core`.
 const OURS: [&str; 2] = ["bagplay", "play"];
 
 /// The queues of all destinations, once logging has started.
@@ -177,7 +179,13 @@ fn filter(level: LevelFilter, requested: &str) -> Targets {
     if directives.is_empty() || directives.iter().any(is_foreign) {
         return own;
     }
-    match directives.join(",").parse::<Targets>() {
+    // The modules of the core are those of `bagplay` for its users.
+    let of_core = directives
+        .iter()
+        .filter_map(|it| it.strip_prefix("bagplay::"));
+    let of_core: Vec<String> = of_core.map(|it| format!("bagplay_core::{it}")).collect();
+    let directives = [directives.join(","), of_core.join(",")].join(",");
+    match directives.trim_end_matches(',').parse::<Targets>() {
         Err(_) => own,
         Ok(requested) if requested.default_level().is_some() => requested,
         // Of two levels for one target the later one applies.
@@ -324,7 +332,7 @@ impl<S: Subscriber> Layer<S> for Log {
         let mut text = String::new();
         // Writing into a string does not fail. The text alone; each destination adds its own label.
         let _ = DefaultFields::new().format_fields(Writer::new(&mut text), event);
-        let is_ours = OURS.contains(&module.split("::").next().unwrap_or_default());
+        let is_ours = CRATES.contains(&module.split("::").next().unwrap_or_default());
         let (level, text, is_ours) = match reworded::warning(module, &text) {
             Some(warning) => (Level::WARN, warning, true),
             None => (*metadata.level(), text, is_ours),
@@ -361,6 +369,23 @@ mod tests {
             let filter = reworded::admit(filter(level, requested));
             let is_taken = filter.would_enable(QUEUE_FULL_TARGET, &Level::INFO);
             assert_eq!(is_taken, is_named, "{level} {requested}");
+        }
+    }
+
+    #[test]
+    fn modules_of_the_core_are_named_as_those_of_the_library() {
+        let (bag, clock) = ("bagplay_core::bag::walk", "bagplay_core::clock");
+        for (requested, module, level, is_logged) in [
+            ("bagplay::bag=debug", bag, Level::DEBUG, true),
+            ("bagplay::bag=debug", clock, Level::DEBUG, false),
+            ("bagplay::bag=debug", clock, Level::INFO, true),
+            ("zenoh=warn, bagplay::bag=off", bag, Level::ERROR, false),
+            ("bagplay=debug", bag, Level::DEBUG, true),
+            ("bagplay=off", bag, Level::ERROR, false),
+        ] {
+            let filter = filter(LevelFilter::INFO, requested);
+            let is_enabled = filter.would_enable(module, &level);
+            assert_eq!(is_enabled, is_logged, "{requested} {module} {level}");
         }
     }
 }
