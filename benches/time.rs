@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("\n{:<42} {:>8}", "ns a tick", "");
     let mut tick = 10_000_000;
     let mut ticks = |name: &str| {
-        let cost = alone(100_000, || {
+        let cost = alone(100_000, &mut || {
             tick += 1;
             held_writer.set(Time::from_nanos(tick));
         });
@@ -106,7 +106,7 @@ fn waiting(report: &mut Report) -> Result<(), Box<dyn std::error::Error>> {
     };
     let ticks = |clock: &TestClock, calls| {
         let (writer, mut tick) = (clock.writer(), 10_000_000);
-        alone(calls, || {
+        alone(calls, &mut || {
             tick += 1;
             writer.set(Time::from_nanos(tick));
         })
@@ -142,7 +142,7 @@ fn waiting(report: &mut Report) -> Result<(), Box<dyn std::error::Error>> {
     }
     set.add(Duration::from_nanos(1), |_, _| {})?;
     let (writer, mut tick) = (test.writer(), 10_000_000);
-    let cost = alone(1_000, || {
+    let cost = alone(1_000, &mut || {
         tick += 1;
         writer.set(Time::from_nanos(tick));
         set.run_due();
@@ -151,7 +151,7 @@ fn waiting(report: &mut Report) -> Result<(), Box<dyn std::error::Error>> {
 
     let test = TestClock::new(start);
     let timer = Timer::new(&test.ros(), Duration::from_nanos(1))?;
-    let call = alone(100_000, || {
+    let call = alone(100_000, &mut || {
         black_box(timer.call().ok());
     });
     single(report, "Timer::call", "a call", call);
@@ -165,8 +165,8 @@ struct Calls {
 }
 
 impl Calls {
-    fn row(&mut self, name: &str, call: impl Fn() + Sync) {
-        let figures = [alone(CALLS, &call), together(&call)];
+    fn row(&mut self, name: &str, mut call: impl Fn() + Sync) {
+        let figures = [alone(CALLS, &mut call), together(&call)];
         let [alone, together] = figures;
         println!("{name:<42} {alone:>8.1} {together:>12.1}");
         for (at, column) in ["alone", "8 threads"].into_iter().enumerate() {
@@ -185,7 +185,7 @@ fn single(report: &mut Report, name: &str, column: &str, nanos: f64) {
     report.add(Figure::lower(name, column, nanos, "ns"));
 }
 
-fn alone(calls: u32, mut call: impl FnMut()) -> f64 {
+fn alone(calls: u32, call: &mut impl FnMut()) -> f64 {
     median(|| {
         let began = Instant::now();
         for _ in 0..calls {

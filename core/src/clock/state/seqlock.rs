@@ -32,8 +32,8 @@ impl<const N: usize> SeqLock<N> {
             let before = self.writes.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
                 let mut words = [0; N];
-                for (word, shared) in words.iter_mut().zip(&self.words) {
-                    *word = shared.load(Ordering::Relaxed);
+                for (at, word) in words.iter_mut().enumerate() {
+                    *word = self.words[at].load(Ordering::Relaxed);
                 }
                 let result = evaluate(words);
                 fence(Ordering::Acquire);

@@ -142,6 +142,36 @@ struct Registration {
     _keep_alive: Arc<KeepAlive>,
 }
 
+impl Registration {
+    fn call(&self) -> Result<Tick<Ros>, TimerError> {
+        let (mut state, now, schedule) = self.read_schedule();
+        if schedule.is_canceled {
+            return Err(TimerError::Canceled);
+        }
+        let (tick, after) = schedule.called(now);
+        state.timers.reschedule(self.id, after);
+        Ok(tick)
+    }
+
+    fn call_if_due(&self) -> Option<Tick<Ros>> {
+        let (mut state, now, schedule) = self.read_schedule();
+        if schedule.is_canceled || now < schedule.next {
+            return None;
+        }
+        let (tick, after) = schedule.called(now);
+        state.timers.reschedule(self.id, after);
+        Some(tick)
+    }
+
+    /// The schedule as of now: the date of a system clock may have been set back since it was read last.
+    fn read_schedule(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
+        let mut state = self.core.lock_after_handlers();
+        let now = state.now(self.core.wall());
+        let schedule = state.timers.schedule_at(self.id, now);
+        (state, now, schedule)
+    }
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
         self.core.lock().timers.remove(self.id);
@@ -190,13 +220,13 @@ impl<K: Kind> Timer<K> {
 
     /// How long until the next tick, negative if the tick is late; `None` while canceled.
     pub fn time_until(&self) -> Option<Duration> {
-        let (_state, now, schedule) = self.read_schedule();
+        let (_state, now, schedule) = self.registration.read_schedule();
         (!schedule.is_canceled).then(|| schedule.next.saturating_since(now))
     }
 
     /// How long since the last call, or since the timer was made or reset if that is later.
     pub fn since_last(&self) -> Duration {
-        let (_state, now, schedule) = self.read_schedule();
+        let (_state, now, schedule) = self.registration.read_schedule();
         now.saturating_since(schedule.last)
     }
 
@@ -206,25 +236,13 @@ impl<K: Kind> Timer<K> {
     /// # Errors
     /// If the timer is canceled.
     pub fn call(&self) -> Result<Tick<K>, TimerError> {
-        let (mut state, now, schedule) = self.read_schedule();
-        if schedule.is_canceled {
-            return Err(TimerError::Canceled);
-        }
-        let (tick, after) = schedule.called(now);
-        state.timers.reschedule(self.registration.id, after);
-        Ok(tick_to_kind(tick))
+        self.registration.call().map(tick_to_kind)
     }
 
     /// Takes the tick if one is due; `None` if none is, or if the timer is canceled. Nothing can happen between the
     /// check and the call, as it can between [`Timer::is_ready`] and [`Timer::call`].
     pub fn call_if_due(&self) -> Option<Tick<K>> {
-        let (mut state, now, schedule) = self.read_schedule();
-        if schedule.is_canceled || now < schedule.next {
-            return None;
-        }
-        let (tick, after) = schedule.called(now);
-        state.timers.reschedule(self.registration.id, after);
-        Some(tick_to_kind(tick))
+        self.registration.call_if_due().map(tick_to_kind)
     }
 
     /// Blocks until a tick is due and takes it. Jumps move the deadline. A jump that the options ask for ends the wait;
@@ -270,7 +288,7 @@ impl<K: Kind> Timer<K> {
 
     /// Stops the ticks until [`Timer::reset`].
     pub fn cancel(&self) {
-        let (mut state, _, schedule) = self.read_schedule();
+        let (mut state, _, schedule) = self.registration.read_schedule();
         let canceled = Schedule {
             is_canceled: true,
             ..schedule
@@ -280,12 +298,12 @@ impl<K: Kind> Timer<K> {
 
     /// Whether the timer is canceled.
     pub fn is_canceled(&self) -> bool {
-        self.read_schedule().2.is_canceled
+        self.registration.read_schedule().2.is_canceled
     }
 
     /// Starts the timer again: the next tick is due a full period from now.
     pub fn reset(&self) {
-        let (mut state, now, schedule) = self.read_schedule();
+        let (mut state, now, schedule) = self.registration.read_schedule();
         state
             .timers
             .reschedule(self.registration.id, schedule.restarted(now));
@@ -293,7 +311,7 @@ impl<K: Kind> Timer<K> {
 
     /// The period.
     pub fn period(&self) -> Duration {
-        self.read_schedule().2.period
+        self.registration.read_schedule().2.period
     }
 
     /// Sets another period, which applies from the next call or reset on. Returns the former one.
@@ -302,19 +320,11 @@ impl<K: Kind> Timer<K> {
     /// If the period is negative.
     pub fn exchange_period(&self, period: Duration) -> Result<Duration, InvalidPeriod> {
         let period = not_negative(period)?;
-        let (mut state, _, schedule) = self.read_schedule();
+        let (mut state, _, schedule) = self.registration.read_schedule();
         state
             .timers
             .reschedule(self.registration.id, Schedule { period, ..schedule });
         Ok(schedule.period)
-    }
-
-    /// The schedule as of now: the date of a system clock may have been set back since it was read last.
-    fn read_schedule(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
-        let mut state = self.registration.core.lock_after_handlers();
-        let now = state.now(self.registration.core.wall());
-        let schedule = state.timers.schedule_at(self.registration.id, now);
-        (state, now, schedule)
     }
 
     pub(crate) fn id(&self) -> TimerId {
@@ -354,6 +364,11 @@ impl<K: Kind> Clone for Timer<K> {
 
 impl<K: Kind> fmt::Debug for Timer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Timer<{}>({:?})", K::NAME, self.read_schedule().2)
+        write!(
+            f,
+            "Timer<{}>({:?})",
+            K::NAME,
+            self.registration.read_schedule().2
+        )
     }
 }
