@@ -31,6 +31,7 @@ impl<const N: usize> SeqLock<N> {
         loop {
             let before = self.writes.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
+                // Without `zip`: other packages would call its constructor, not inline it.
                 let mut words = [0; N];
                 for (at, word) in words.iter_mut().enumerate() {
                     *word = self.words[at].load(Ordering::Relaxed);

@@ -142,6 +142,7 @@ struct Registration {
     _keep_alive: Arc<KeepAlive>,
 }
 
+// Not generic, so optimised with this package, not with each that calls it.
 impl Registration {
     fn call(&self) -> Result<Tick<Ros>, TimerError> {
         let (mut state, now, schedule) = self.read_schedule();
