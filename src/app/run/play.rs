@@ -99,16 +99,13 @@ pub(crate) fn run(
     };
     let watched = interface.watch(args, &run, &running, &bag, reach, &marks);
     let (report, out, mut ending) = shutdown::join(&run, running, watched)?;
-    for services in &services {
-        services.tell_end();
-    }
+    shutdown::tell_end(&run, &services);
+    drop((state, services, timeline));
     // Quitting after everything has been played is a normal end.
     if ending.how == Ending::Stopped && report.reached_end {
         ending.how = Ending::End;
     }
     let (mut ending, unsent_bytes) = shutdown::drain(&run, ending);
-    // After the responses have left: what takes the services off the network would overtake them.
-    drop((state, services, timeline));
     let losses = run.network.losses().with_unsent_bytes(unsent_bytes);
     let by_wire = run.network.by_wire(&bag);
     let followed = run.followed.as_ref().map(Followed::summary);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bagplay::cli::{Ending, Exit, Format, bytes};
 use bagplay::player::{Command, Report, Running};
-use bagplay::wire::Drained;
+use bagplay::wire::{Drained, PlayerServices};
 use crossbeam_channel::bounded;
 use serde::Serialize;
 
@@ -17,6 +17,8 @@ use crate::app::network::{Network, PlayOutput};
 
 /// Longer than leaving takes, also if a master of ROS 1 does not answer.
 const A_MOMENT: Duration = Duration::from_secs(4);
+/// How long responses may take to leave before their services do.
+const RESPONSES_LEAVE: bagplay::time::Duration = bagplay::time::Duration::from_millis(500);
 
 /// Waits for the player. If the loop that watched it has failed, the player is stopped: it must not go on alone.
 pub(crate) fn join<O>(
@@ -30,6 +32,19 @@ pub(crate) fn join<O>(
     }
     let (report, out) = running.join().or_exit(Exit::Failed)?;
     Ok((report, out, watched?))
+}
+
+/// Tells clients the end of the player. Returns when its services can leave the network: the last responses have left.
+pub(crate) fn tell_end(run: &Run<'_>, services: &[PlayerServices]) {
+    let mut are_on_their_way = false;
+    for services in services {
+        are_on_their_way |= services.tell_end();
+    }
+    if are_on_their_way {
+        let until = run.transport.now().saturating_add(RESPONSES_LEAVE);
+        // What is left by then leaves later, or is lost.
+        let _ = run.network.drain(|| run.transport.now() >= until);
+    }
 }
 
 /// Waits until all data has been sent; to be called while the topics are still declared. Returns how the run ended, now

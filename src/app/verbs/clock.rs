@@ -87,13 +87,9 @@ pub(crate) fn run(
     let subject = Subject::Clock(args.source.name(), start);
     let watched = headless::watch(&run, &mut UnderTest::default(), &running, subject, true);
     let (report, out, ending) = shutdown::join(&run, running, Ok(watched))?;
-    for services in &services {
-        services.tell_end();
-    }
-    drop(machine_time);
+    shutdown::tell_end(&run, &services);
+    drop((state, services, timeline, machine_time));
     let (mut ending, _) = shutdown::drain(&run, ending);
-    // After the responses have left: what takes the services off the network would overtake them.
-    drop((state, services, timeline));
     let last = run.transport.status();
     shutdown::leave(network, out);
     // A clock has no end of its own: somebody stopped it.

@@ -272,6 +272,15 @@ pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
     }
 }
 
+/// A process that is killed when this is dropped, also when the test fails.
+pub(crate) struct KilledWhenDropped(pub(crate) Child);
+
+impl Drop for KilledWhenDropped {
+    fn drop(&mut self) {
+        drop((self.0.kill(), self.0.wait()));
+    }
+}
+
 /// The installed player with the demo recording; its output goes into pipes.
 pub(crate) fn start_player(args: &[&str]) -> Child {
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");

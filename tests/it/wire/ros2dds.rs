@@ -21,8 +21,8 @@ use zenoh::session::SessionGetBuilder;
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig};
 
 use crate::support::network::{
-    CLOCK_HASH, STRING_HASH, free_endpoint, hearing, message, number, payload, peer, played,
-    router, start_play, start_player, subscribe, take,
+    CLOCK_HASH, KilledWhenDropped, STRING_HASH, free_endpoint, hearing, message, number, payload,
+    peer, played, router, start_play, start_player, subscribe, take,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -317,34 +317,37 @@ fn services_are_announced_and_answered_in_either_layout() {
     running.join().unwrap();
 }
 
-/// A bridge forgets a service, with the calls that are not answered, when its token goes.
+/// A bridge discards the open calls of a service when its token goes.
 #[test]
 fn a_call_that_ends_the_run_is_answered_before_the_services_go() {
     let is_answered_first = |start: &dyn Fn(&[&str]) -> Child, key: &str| {
         let endpoint = free_endpoint();
-        let mut player = start(&["--wire", "ros2dds", "--listen", &endpoint]);
-        hearing(&mut player)("router on");
+        let mut player = KilledWhenDropped(start(&["--wire", "ros2dds", "--listen", &endpoint]));
+        hearing(&mut player.0)("router on");
         let bridge = peer(&endpoint);
         let (seen, events) = bounded(9);
         let token = format!("@/*/@ros2_lv/SS/{}/**", key.replace('/', "§"));
         let token = bridge.liveliness().declare_subscriber(token).history(true);
         let tokens = seen.clone();
-        let token = token.callback(move |sample| tokens.send(sample.kind()).unwrap());
+        let token = token.callback(move |sample| {
+            let event = match sample.kind() {
+                SampleKind::Put => "announced",
+                SampleKind::Delete => "gone",
+            };
+            tokens.send(event).unwrap();
+        });
         let _token = token.wait().unwrap();
         let next = || events.recv_timeout(PATIENCE).unwrap();
-        assert_eq!(next(), SampleKind::Put, "{key}");
-        let call = request(&bridge, key, &[0]);
+        assert_eq!(next(), "announced", "{key}");
+        let call = request(&bridge, key, &[0]).timeout(PATIENCE);
         let call = call.callback(move |reply| {
-            assert!(reply.result().is_ok());
-            seen.send(SampleKind::Put).unwrap();
+            let is_response = reply.result().is_ok();
+            seen.send(if is_response { "answered" } else { "failed" })
+                .unwrap();
         });
         call.wait().unwrap();
-        assert_eq!(
-            [next(), next()],
-            [SampleKind::Put, SampleKind::Delete],
-            "{key}"
-        );
-        assert!(player.wait().unwrap().success());
+        assert_eq!([next(), next()], ["answered", "gone"], "{key}");
+        assert!(player.0.wait().unwrap().success());
     };
     let play = |args: &[&str]| start_player(&[args, &["--no-tui", "--start-paused"]].concat());
     is_answered_first(&play, "rosbag2_player/stop");

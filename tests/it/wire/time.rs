@@ -1,7 +1,7 @@
 //! Following a clock server over the network: a player, other publishers, and no publisher.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command as Process, Stdio};
+use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
 
 use bagplay::bag::{Bag, Cues, Selection};
@@ -16,7 +16,9 @@ use bagplay::wire::{Follow, Session, WireOutput, encode_clock};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 
-use crate::support::network::{CLOCK_KEY, free_endpoint, open, options, peer, router};
+use crate::support::network::{
+    CLOCK_KEY, KilledWhenDropped, free_endpoint, open, options, peer, router,
+};
 use crate::support::patience::{PATIENCE, until};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
@@ -293,15 +295,6 @@ fn the_newest_message_counts() {
     }
     let must_be_skipped = |time: &Time<Ros>| *time < Time::from_nanos(8);
     assert!(!ticks.iter().any(must_be_skipped), "{ticks:?}");
-}
-
-/// A process that is killed when this is dropped, also when the test fails.
-struct KilledWhenDropped(Child);
-
-impl Drop for KilledWhenDropped {
-    fn drop(&mut self) {
-        drop((self.0.kill(), self.0.wait()));
-    }
 }
 
 /// The command `play` at half the speed, through laps to its end.

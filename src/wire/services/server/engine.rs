@@ -4,7 +4,6 @@
 //! as a burst, holds up neither other clients nor the player: its response is sent when the player has answered.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded};
@@ -38,8 +37,8 @@ pub(crate) type Forms = Vec<Handler>;
 /// What the engine has to do.
 pub(crate) enum Task {
     Answer(Call),
-    /// This is dropped as soon as all calls have been answered.
-    TellWhenIdle(Sender<Infallible>),
+    /// As soon as no call is open, the instant of the last response is sent here.
+    TellWhenIdle(Sender<Option<Instant>>),
 }
 
 /// Carries out tasks until their channel is closed.
@@ -61,8 +60,9 @@ pub(crate) struct Engine {
     is_full: bool,
     answers: Receiver<(ClientId, Result<Answer, Stopped>)>,
     answered: Sender<(ClientId, Result<Answer, Stopped>)>,
-    /// Of those who wait until all calls have been answered.
-    told_when_idle: Vec<Sender<Infallible>>,
+    last_response: Option<Instant>,
+    /// The senders of [`Task::TellWhenIdle`], until no call is open.
+    told_when_idle: Vec<Sender<Option<Instant>>>,
     /// Clients with requests that cannot be read.
     named: HashSet<ClientId>,
 }
@@ -124,6 +124,7 @@ impl Engine {
             is_full: false,
             answers,
             answered,
+            last_response: None,
             told_when_idle: Vec::new(),
             named: HashSet::new(),
         }
@@ -154,7 +155,10 @@ impl Engine {
             }
             self.send_unsent();
             if self.clients.is_empty() {
-                self.told_when_idle.clear();
+                for told in self.told_when_idle.drain(..) {
+                    // Whoever waited may have given up.
+                    let _ = told.try_send(self.last_response);
+                }
             }
         }
         self.end();
@@ -177,7 +181,7 @@ impl Engine {
         let most = self.waiting.max(self.clients.len());
         if waiting >= MOST_OF_CLIENT || most >= MOST_WAITING {
             let response = form(&self.services, &call).map(|form| (form.failed)(TOO_MANY));
-            return call.answer(response.unwrap_or_default());
+            return self.answer(call, response.unwrap_or_default());
         }
         self.waiting += 1;
         let client = self.clients.entry(id).or_default();
@@ -196,7 +200,7 @@ impl Engine {
             };
             self.waiting -= 1;
             match self.react(&call) {
-                Reaction::Respond(response) => call.answer(response),
+                Reaction::Respond(response) => self.answer(call, response),
                 Reaction::Ask(commands, respond) => {
                     return self.begin(id, call, commands, Responder::Last(respond));
                 }
@@ -306,11 +310,17 @@ impl Engine {
     fn respond(&mut self, id: ClientId, answer: Result<Answer, Stopped>) {
         let client = self.clients.get_mut(&id);
         if let Some(current) = client.and_then(|client| client.current.take()) {
-            current.call.answer(match current.respond {
+            let response = match current.respond {
                 Responder::Last(respond) => respond(answer),
                 Responder::Each(answers, respond) => respond(answers),
-            });
+            };
+            self.answer(current.call, response);
         }
+    }
+
+    fn answer(&mut self, call: Call, response: Vec<u8>) {
+        call.answer(response);
+        self.last_response = Some(steady());
     }
 
     /// Sends the commands that can be sent, in the order in which they came.

@@ -34,6 +34,11 @@ const TOLD_WITHIN: StdDuration = StdDuration::from_millis(300);
 /// How long they stay for one that is late, on a machine that is busy.
 const LATE_CLIENT: StdDuration = StdDuration::from_secs(1);
 
+/// How long open calls are waited for at the end. The player answers all of them at once.
+const ANSWERED_WITHIN: StdDuration = StdDuration::from_secs(5);
+/// How long a response may be on its way.
+const ON_ITS_WAY: StdDuration = StdDuration::from_secs(1);
+
 /// What a player plays, for its services.
 #[derive(Clone, Debug)]
 pub struct ServedPlayer {
@@ -61,15 +66,21 @@ pub struct PlayerServices {
 }
 
 impl PlayerServices {
-    /// Call this when the run is over, then [`Session::drain`], before this is dropped: what takes the services off the
-    /// network overtakes responses, and a bridge to DDS then discards them.
+    /// Call this when the run is over. If a client has asked for the status in the last half second, this waits for 300
+    /// ms, so that clients that ask at least every 200 ms learn the end. If clients have asked three times or more in
+    /// that time, this waits until one has been told the end, for up to a second. Then it waits until no call is open,
+    /// for up to five seconds.
     ///
-    /// Waits until all calls have been answered, for up to a second. If a client has asked for the status in the last
-    /// half second, this waits for 300 ms, so that clients that ask at least every 200 ms learn the end. If clients
-    /// have asked three times or more in that time, this waits until one has been told the end, for up to a second.
-    pub fn tell_end(&self) {
+    /// Returns whether responses may be on their way: a call was answered within the last second. Then call
+    /// [`Session::drain`] before this is dropped. Undeclarations overtake responses, and a bridge to DDS discards the
+    /// open calls of a service that has gone.
+    pub fn tell_end(&self) -> bool {
+        self.tell_askers();
+        self.services.wait_until_idle()
+    }
+
+    fn tell_askers(&self) {
         let since = steady();
-        self.services.wait_until_idle(LATE_CLIENT);
         let asked = &self.playback.asked;
         match asked.of_late(self.playback.transport.now()) {
             Askers::Nobody => return,
@@ -146,15 +157,16 @@ impl Session {
 }
 
 impl Services {
-    /// Waits until all calls that have come so far have been answered, or the patience ends.
-    fn wait_until_idle(&self, patience: StdDuration) {
-        let (told, idle) = bounded(0);
-        let task = Task::TellWhenIdle(told);
-        let tasks = self.tasks.as_ref();
-        if tasks.is_some_and(|tasks| tasks.send_timeout(task, patience).is_ok()) {
-            // Nothing is sent: the sender is dropped.
-            let _ = idle.recv_timeout(patience);
-        }
+    /// Waits until no call is open. Returns whether a response may be on its way.
+    fn wait_until_idle(&self) -> bool {
+        let Some(tasks) = &self.tasks else {
+            return false;
+        };
+        let until = steady() + ANSWERED_WITHIN;
+        let (told, idle) = bounded(1);
+        let is_asked = tasks.send_deadline(Task::TellWhenIdle(told), until).is_ok();
+        let last = is_asked.then(|| idle.recv_deadline(until).ok()).flatten();
+        last.is_none_or(|last| last.is_some_and(|at| at.elapsed() <= ON_ITS_WAY))
     }
 
     /// Declares a service: the queryable first, then its token.
@@ -187,8 +199,8 @@ impl Services {
             } else {
                 match tasks.try_send(Task::Answer(call)) {
                     Err(TrySendError::Full(Task::Answer(call))) => (call, TOO_MANY),
-                    // Without a receiver the services have ended; then the query ends without a response.
-                    Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => return,
+                    // It was sent; or the services have ended, and the query ends without a response.
+                    _ => return,
                 }
             };
             if let Some((_, failed)) = call.known_form(&failed_forms, |(hash, _)| hash) {
