@@ -34,7 +34,8 @@ pub(crate) fn join<O>(
     Ok((report, out, watched?))
 }
 
-/// Tells clients the end of the player. Returns when its services can leave the network: the last responses have left.
+/// Tells clients the end of the player. Returns when its services can leave the network: when the last responses have
+/// left, or after a moment.
 pub(crate) fn tell_end(run: &Run<'_>, services: &[PlayerServices]) {
     let mut are_on_their_way = false;
     for services in services {

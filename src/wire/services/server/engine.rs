@@ -156,7 +156,7 @@ impl Engine {
             self.send_unsent();
             if self.clients.is_empty() {
                 for told in self.told_when_idle.drain(..) {
-                    // Whoever waited may have given up.
+                    // An error means that the wait has ended at its deadline.
                     let _ = told.try_send(self.last_response);
                 }
             }

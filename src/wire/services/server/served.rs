@@ -34,8 +34,8 @@ const TOLD_WITHIN: StdDuration = StdDuration::from_millis(300);
 /// How long they stay for one that is late, on a machine that is busy.
 const LATE_CLIENT: StdDuration = StdDuration::from_secs(1);
 
-/// How long open calls are waited for at the end. The player answers all of them at once.
-const ANSWERED_WITHIN: StdDuration = StdDuration::from_secs(5);
+/// The longest wait for open calls at the end. The player answers all of them at once; on a full link responses wait.
+const ANSWERED_WITHIN: StdDuration = StdDuration::from_secs(2);
 /// How long a response may be on its way.
 const ON_ITS_WAY: StdDuration = StdDuration::from_secs(1);
 
@@ -69,11 +69,12 @@ impl PlayerServices {
     /// Call this when the run is over. If a client has asked for the status in the last half second, this waits for 300
     /// ms, so that clients that ask at least every 200 ms learn the end. If clients have asked three times or more in
     /// that time, this waits until one has been told the end, for up to a second. Then it waits until no call is open,
-    /// for up to five seconds.
+    /// for up to two seconds.
     ///
-    /// Returns whether responses may be on their way: a call was answered within the last second. Then call
-    /// [`Session::drain`] before this is dropped. Undeclarations overtake responses, and a bridge to DDS discards the
-    /// open calls of a service that has gone.
+    /// Returns whether responses may be on their way: a call was answered within the last second, or is still open.
+    /// Then call [`Session::drain`] before this is dropped, and call it off after half a second: a player that has
+    /// ended should not be found for long. Undeclarations overtake responses, and a bridge to DDS discards the open
+    /// calls of a service that has gone.
     pub fn tell_end(&self) -> bool {
         self.tell_askers();
         self.services.wait_until_idle()
