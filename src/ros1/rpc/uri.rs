@@ -55,9 +55,10 @@ impl RpcUri {
 
     /// The addresses of the host, those of IPv4 first: most nodes of ROS 1 have no others.
     pub(crate) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
-        let mut addresses: Vec<_> = (self.host.as_str(), self.port).to_socket_addrs()?.collect();
-        addresses.sort_by_key(SocketAddr::is_ipv6);
-        Ok(addresses)
+        let addresses = (self.host.as_str(), self.port).to_socket_addrs()?;
+        let (mut all, others): (Vec<_>, Vec<_>) = addresses.partition(SocketAddr::is_ipv4);
+        all.extend(others);
+        Ok(all)
     }
 }
 

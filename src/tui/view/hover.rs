@@ -111,10 +111,11 @@ fn there(model: &Model, hover: Hover) -> Vec<Named<'_>> {
     all.extend(ends.map(|(_, name)| Named::Words(name.to_owned())));
     all.extend(damage(model, hover).map(Named::Damage));
     let found = |it: &&FoundMessage| is_here(it.time);
-    let mut alerts: Vec<_> = model.alerts.messages.iter().filter(found).collect();
-    alerts.sort_by_key(|it| it.severity != Some(Severity::Error));
+    let alerts = model.alerts.messages.iter().filter(found);
+    let (errors, others): (Vec<_>, Vec<_>) =
+        alerts.partition(|it| it.severity == Some(Severity::Error));
     let hits = model.hits.messages.iter().filter(found);
-    let found = alerts.into_iter().chain(hits);
+    let found = errors.into_iter().chain(others).chain(hits);
     all.extend(found.map(|it| Named::Words(found_in_words(model, it))));
     all.extend(hole(model, hover).map(Named::Words));
     all

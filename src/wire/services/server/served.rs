@@ -123,7 +123,11 @@ impl Session {
             }
         }
         // Clients take a node with this service for a player, so it is announced after all others.
-        services.sort_by_key(|forms| forms.iter().any(|form| form.name == MARKER));
+        let is_marker = |forms: &Forms| forms.iter().any(|form| form.name == MARKER);
+        if let Some(marker) = services.iter().position(is_marker) {
+            let marker = services.remove(marker);
+            services.push(marker);
+        }
         Ok(PlayerServices {
             services: self.serve("services", services, transport)?,
             playback,
