@@ -6,6 +6,8 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
 };
 
+use crate::time_slice::TimeSlice;
+
 /// Lowers the priority of this thread: on a busy machine the thread that publishes goes first. For threads that read
 /// ahead or serve a screen.
 pub fn step_back() {
@@ -23,6 +25,7 @@ fn set_nice(nice: i32, percent: u8) {
     #[cfg(target_os = "linux")]
     {
         leave_real_time(percent);
+        TimeSlice::Usual.ask();
         let thread = rustix::thread::gettid();
         if let Err(error) = rustix::process::setpriority_process(Some(thread), nice) {
             tracing::debug!("a reading thread keeps its priority: {error}");

@@ -5,6 +5,8 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
+use crate::time_slice::TimeSlice;
+
 /// The real-time priority, in percent of the range of the system: above all ordinary threads, below those that people
 /// give to drivers.
 const PERCENT: u8 = 10;
@@ -14,17 +16,18 @@ const NICE: i32 = -10;
 /// How the system schedules the player's thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Scheduling {
-    /// As any other thread.
+    /// At the niceness of the process. On Linux 6.12 and later it runs at once when it wakes, although others compute.
     #[default]
     Normal,
     /// Before all ordinary threads (`SCHED_FIFO`). If that is not permitted, it runs at nice −10. If that is not
-    /// permitted either, nothing changes. The log says so.
+    /// permitted either, it runs as with `Normal`. The log says so.
     Realtime,
 }
 
 impl Scheduling {
     /// Takes effect on this thread.
     pub(in crate::player) fn apply(self) {
+        TimeSlice::Shortest.ask();
         if self == Self::Normal {
             return;
         }
@@ -67,4 +70,29 @@ fn become_realtime() -> Result<(), String> {
             error => error.to_string(),
         },
     )
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::bag::step_back;
+    use crate::time_slice::nanos_of_this_thread;
+
+    /// Before Linux 6.12 the system tells no slice, and each is 0.
+    #[test]
+    fn the_player_runs_at_once_and_threads_that_it_starts_to_read_do_not() {
+        let player = std::thread::spawn(|| {
+            let usual = nanos_of_this_thread();
+            Scheduling::Normal.apply();
+            let reader = std::thread::spawn(|| {
+                step_back();
+                nanos_of_this_thread()
+            });
+            let reader = reader.join().expect("no panic");
+            (usual, nanos_of_this_thread(), reader)
+        });
+        let (usual, of_player, of_reader) = player.join().expect("no panic");
+        let expected = if usual == 0 { 0 } else { 100_000 };
+        assert_eq!((of_player, of_reader), (expected, usual));
+    }
 }
