@@ -18,7 +18,6 @@ pub mod picture;
 pub mod player;
 pub mod ros;
 pub mod time;
-#[doc(hidden)]
-pub mod time_slice;
+mod time_slice;
 pub mod transcode;
 pub mod untrusted;

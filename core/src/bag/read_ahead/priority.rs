@@ -9,7 +9,7 @@ use thread_priority::{
 use crate::time_slice::TimeSlice;
 
 /// Lowers the priority of this thread: on a busy machine the thread that publishes goes first. For threads that read
-/// ahead or serve a screen.
+/// ahead or serve a screen. The thread also gets the usual time slice, if it has inherited another one.
 pub fn step_back() {
     set_nice(5, 35);
 }
