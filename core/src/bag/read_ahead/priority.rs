@@ -25,12 +25,12 @@ fn set_nice(nice: i32, percent: u8) {
     #[cfg(target_os = "linux")]
     {
         leave_real_time(percent);
-        TimeSlice::Usual.ask();
         let thread = rustix::thread::gettid();
         if let Err(error) = rustix::process::setpriority_process(Some(thread), nice) {
             tracing::debug!("a reading thread keeps its priority: {error}");
         }
     }
+    TimeSlice::Usual.ask();
 }
 
 /// A thread inherits real-time scheduling from the thread that starts it, such as the player's. The niceness is set
