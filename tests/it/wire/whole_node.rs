@@ -22,6 +22,8 @@ use bagplay::wire::{
 };
 use crossbeam_channel::Receiver;
 use serde::de::DeserializeOwned;
+use zenoh::Wait;
+use zenoh::query::{ConsolidationMode, ReplyKeyExpr};
 use zenoh::sample::Sample;
 
 use crate::support::network::{STRING_HASH, open, options, peer, router, subscribe, take};
@@ -329,6 +331,39 @@ fn what_was_told_before_is_published_too() {
         node_name: "/rosbag2_player".into(),
     };
     assert_eq!(event, expected);
+    whole.stop();
+}
+
+#[test]
+fn what_was_told_before_is_in_the_history_when_the_node_is_found() {
+    const LINES: i64 = 1_000;
+    let mut whole = Whole::new();
+    for line in 0..LINES {
+        whole.feed.log(LogLine {
+            unix_nanos: line,
+            severity: Severity::Warning,
+            text: line.to_string(),
+        });
+    }
+    let listener = peer(&whole.endpoint);
+    whole.serve();
+    let mut lines = Vec::new();
+    until("the history", || {
+        let kept = listener.get(format!("{ROSOUT}/@adv/**"));
+        let kept = kept
+            .accept_replies(ReplyKeyExpr::Any)
+            .consolidation(ConsolidationMode::None);
+        let replies = kept.wait().unwrap().into_iter();
+        let samples = replies.map(|reply| reply.into_result().unwrap());
+        lines = samples
+            .map(|it| from_cdr::<Log>(&it.payload().to_bytes()).unwrap().msg)
+            .collect();
+        !lines.is_empty()
+    });
+    assert_eq!(
+        lines,
+        (0..LINES).map(|it| it.to_string()).collect::<Vec<_>>()
+    );
     whole.stop();
 }
 

@@ -46,7 +46,8 @@ pub struct ServedNode {
 
 impl Session {
     /// Makes this session a whole ROS node with the player behind `transport`, whose parameters `rate`, `paused` and
-    /// `loop` can be set. What `feed` was given is published, also from before this call.
+    /// `loop` can be set. What `feed` is given is published; what it was given before this call is published when this
+    /// call returns.
     pub fn serve_node(
         &self,
         transport: &Transport,
@@ -97,7 +98,7 @@ impl Session {
             // One that waits is enough.
             let _ = wake.try_send(());
         }));
-        let topics = Topics {
+        let mut topics = Topics {
             publishers,
             parameters: Arc::clone(parameters),
             transport: transport.clone(),
@@ -106,6 +107,8 @@ impl Session {
         };
         let (end, ended) = bounded(0);
         let told = feed.received.clone();
+        // Here and not in the thread: nobody finds the node's services before its log has what was told.
+        topics.begin(&told);
         let named = thread::Builder::new().name("node-topics".to_owned());
         let thread = named.spawn(move || topics.run(&moved, &told, &ended));
         Ok(NodeTopics {

@@ -41,9 +41,14 @@ pub(crate) struct Topics {
 }
 
 impl Topics {
+    /// Publishes all parameters, and what has been told by now.
+    pub(crate) fn begin(&mut self, told: &Receiver<Told>) {
+        self.announce();
+        told.try_iter().for_each(|told| self.publish(told));
+    }
+
     /// Publishes until `end` is closed, and then what has been told by then.
     pub(crate) fn run(mut self, moved: &Receiver<()>, told: &Receiver<Told>, end: &Receiver<()>) {
-        self.announce();
         loop {
             select! {
                 recv(moved) -> _ => self.compare(),
