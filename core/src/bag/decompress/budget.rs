@@ -7,6 +7,7 @@
 //! way to bytes that are counted.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::memory::{ChunkBytes, ChunkMemory};
 use super::spares::Spares;
@@ -199,6 +200,21 @@ impl Meter {
         }
     }
 
+    /// Waits until `is_over` is true, at most for `span`. False once this walk is closed, which ends the wait. Calls
+    /// `is_over` again after [`Self::look_again`].
+    pub(crate) fn pause(&self, span: Duration, is_over: impl Fn() -> bool) -> bool {
+        let goes_on = |_: &mut State| !self.is_closed() && !is_over();
+        let state = self.budget.lock();
+        let waited = self.budget.freed.wait_timeout_while(state, span, goes_on);
+        drop(waited);
+        !self.is_closed()
+    }
+
+    /// Wakes the walk, to look again whether its pause is over.
+    pub(crate) fn look_again(&self) {
+        self.change(|_, _| ());
+    }
+
     /// Whether `cost` more bytes fit into the budget now.
     pub(crate) fn has_room(&self, cost: u64) -> bool {
         let state = self.budget.lock();
@@ -314,6 +330,8 @@ impl AsRef<[u8]> for CountedBytes {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -369,6 +387,25 @@ mod tests {
             assert!(!waiting.join().expect("no panic"));
             drop(permit);
         });
+    }
+
+    #[test]
+    fn a_pause_ends_with_its_span_with_its_condition_or_with_the_walk() {
+        const LONG: Duration = Duration::from_secs(3600);
+        let meter = Meter::new(&Budget::new(10));
+        assert!(meter.pause(Duration::from_millis(1), || false));
+        assert!(meter.pause(LONG, || true));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let pausing = scope.spawn(|| meter.pause(LONG, || is_over.load(Ordering::SeqCst)));
+            is_over.store(true, Ordering::SeqCst);
+            meter.look_again();
+            assert!(pausing.join().expect("no panic"));
+            let pausing = scope.spawn(|| meter.pause(LONG, || false));
+            meter.close();
+            assert!(!pausing.join().expect("no panic"));
+        });
+        assert!(!meter.pause(LONG, || false));
     }
 
     #[test]

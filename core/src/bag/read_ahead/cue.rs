@@ -5,7 +5,7 @@
 //! Workers are joined when they have finished, at the latest when [`Cues`] is dropped.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::{fmt, io};
 
@@ -111,6 +111,7 @@ impl Cues {
         let meter = Meter::with_memory(&self.budget, self.memory.clone());
         let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
+        let resume_below = Arc::new(AtomicUsize::new(0));
         let progress = CueProgress::new();
         let feed = Feed {
             bag: self.bag.clone(),
@@ -122,6 +123,7 @@ impl Cues {
             batches: Some(send),
             is_hungry: Arc::clone(&is_hungry),
             is_short: Arc::new(AtomicBool::new(true)),
+            resume_below: Arc::clone(&resume_below),
             wake: Arc::clone(&self.wake),
             stop: self.stop.clone(),
         };
@@ -143,6 +145,7 @@ impl Cues {
             batch: Vec::new().into_iter(),
             batches,
             is_hungry,
+            resume_below,
             meter: Some(meter),
             lead: Some((self.reach.clone(), progress)),
         }
@@ -210,6 +213,7 @@ pub struct Cue {
     batch: std::vec::IntoIter<Cued>,
     batches: Receiver<Vec<Cued>>,
     is_hungry: Arc<AtomicBool>,
+    resume_below: Arc<AtomicUsize>,
     meter: Option<Arc<Meter>>,
     lead: Option<(Reach, Arc<CueProgress>)>,
 }
@@ -238,6 +242,11 @@ impl Cue {
         });
         match received {
             Ok(batch) => {
+                if self.batches.len() < self.resume_below.load(Ordering::SeqCst)
+                    && let Some(meter) = &self.meter
+                {
+                    meter.look_again();
+                }
                 self.batch = batch.into_iter();
                 self.batch.next().map_or(CuePoll::Pending, CuePoll::Item)
             }
@@ -281,6 +290,7 @@ impl Cue {
             batch: Vec::new().into_iter(),
             batches,
             is_hungry: Arc::default(),
+            resume_below: Arc::default(),
             meter: None,
             lead: None,
         }

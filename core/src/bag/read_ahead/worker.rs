@@ -4,7 +4,8 @@
 //! is reported as damage instead of looking like the end of the recording.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 
@@ -25,6 +26,10 @@ pub(crate) const BATCH: usize = 256;
 
 /// With at most this many batches queued, the receiver has almost nothing left: about a millisecond of its work.
 const FEW: usize = 8;
+
+/// How long a worker that is far ahead waits before it reads on, unless the receiver takes a quarter of what is queued
+/// before. A message of a megabyte takes 1 to 3 ms to its subscriber.
+const PAUSE: Duration = Duration::from_millis(12);
 
 /// What the thread of a worker runs.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -85,6 +90,17 @@ impl Worker {
         !self.meter.is_closed() && refills.all(|item| feed.send(item))
     }
 
+    /// Waits before it reads on, because room for a chunk is there when a message has just been sent, and reading would
+    /// delay that message and those due right after it. False if the cue was dropped.
+    fn pause(&self, feed: &Feed) -> bool {
+        let fewer = feed.queued() * 3 / 4 + 1;
+        // The receiver takes a batch before it reads this, so one of the two sides sees the other.
+        feed.resume_below.store(fewer, Ordering::SeqCst);
+        let is_needed = self.meter.pause(PAUSE, || feed.queued() < fewer);
+        feed.resume_below.store(0, Ordering::SeqCst);
+        is_needed
+    }
+
     fn walk(&self, at: CueAt, feed: &mut Feed) {
         let cursor = self
             .bag
@@ -95,8 +111,12 @@ impl Worker {
             .with_decompressors(Arc::clone(&feed.is_short));
         loop {
             if let Some(cost) = cursor.cost_ahead() {
+                let is_far_ahead = cost > 0 && (feed.is_full() || !self.meter.has_room(cost));
                 // Opening a chunk takes time, so what has been read is handed over first.
                 if !feed.flush() || (cost > 0 && !self.meter.wait_for_room(cost, cursor.held())) {
+                    return;
+                }
+                if is_far_ahead && !self.pause(feed) {
                     return;
                 }
             }
@@ -135,6 +155,8 @@ pub(crate) struct Feed {
     pub(crate) is_hungry: Arc<AtomicBool>,
     /// Whether the receiver has almost nothing left to take.
     pub(crate) is_short: Arc<AtomicBool>,
+    /// With fewer batches queued than this, the receiver wakes the worker from its pause. 0 if there is none.
+    pub(crate) resume_below: Arc<AtomicUsize>,
     pub(crate) wake: Waker,
     pub(crate) stop: Receiver<()>,
 }
@@ -157,6 +179,15 @@ impl Feed {
         let is_wanted =
             self.batch.len() >= BATCH || (may_go_alone && self.is_hungry.load(Ordering::SeqCst));
         !is_wanted || self.flush()
+    }
+
+    /// How many batches the receiver has not taken yet.
+    fn queued(&self) -> usize {
+        self.batches.as_ref().map_or(0, Sender::len)
+    }
+
+    fn is_full(&self) -> bool {
+        self.batches.as_ref().is_some_and(Sender::is_full)
     }
 
     /// Hands over the rest: there are no more messages up to `exit`.
