@@ -199,11 +199,14 @@ impl Network {
         transport: &Transport,
         log_target: &LogTarget,
     ) -> Result<(), Failure> {
-        let nodes = self.wires.iter_mut().filter_map(OneWire::node_mut);
-        let feeds = nodes.map(|node| node.serve_node(transport, description.clone()));
-        let feeds: Result<Vec<NodeFeed>, Failure> = feeds.collect();
-        let feeds = feeds?;
+        let mut nodes: Vec<_> = self
+            .wires
+            .iter_mut()
+            .filter_map(OneWire::node_mut)
+            .collect();
+        let feeds: Vec<NodeFeed> = nodes.iter().map(|node| node.feed().clone()).collect();
         if !feeds.is_empty() {
+            // Before the nodes are served, so that what was logged before is published first.
             log_target.log.copy_to(Box::new(move |record| {
                 if let Some(line) = rosout_line(record) {
                     for feed in &feeds {
@@ -211,6 +214,9 @@ impl Network {
                     }
                 }
             }));
+        }
+        for node in &mut nodes {
+            node.serve_node(transport, description.clone())?;
         }
         Ok(())
     }

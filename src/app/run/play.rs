@@ -82,10 +82,10 @@ pub(crate) fn run(
     let marks = Arc::new(MarkBook::of(args.bags.clone()));
     let followable = (&transport, reach.clone());
     let timeline = network.serve_recording(&plan, &bag, followable, Arc::clone(&marks))?;
-    // Clients take a node with these services for a player, so they come last.
-    let services = network.serve_player(&plan, &transport)?;
     let description = of_player(args, &plan, &bag);
     network.serve_node(&description, &transport, log_target)?;
+    // Clients take a node with these services for a player, so they come last.
+    let services = network.serve_player(&plan, &transport)?;
     let run = Run {
         rules,
         plan: &plan,

@@ -63,9 +63,9 @@ pub(crate) fn run(
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let timeline = network.serve_no_recording(&plan, &transport)?;
-    let services = network.serve_player(&plan, &transport)?;
     let description = of_clock_server(args, &plan);
     network.serve_node(&description, &transport, log_target)?;
+    let services = network.serve_player(&plan, &transport)?;
     let run = Run {
         rules,
         plan: &plan,

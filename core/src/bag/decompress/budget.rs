@@ -77,6 +77,17 @@ impl Budget {
     }
 }
 
+/// The answer to [`Meter::wait_for_room`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Room {
+    /// There was room, or the walk only had to wait for a closed one.
+    AtOnce,
+    /// There was none at first.
+    AfterWait,
+    /// The walk is closed.
+    Closed,
+}
+
 /// Counts the bytes of one walk.
 pub(crate) struct Meter {
     budget: Arc<Budget>,
@@ -177,8 +188,9 @@ impl Meter {
 
     /// Waits until `cost` more bytes fit into the budget, or until this walk has no bytes in memory beyond `held`, what
     /// it holds open itself: then waiting longer would not help. In either case it also waits until no closed walk is
-    /// busy, because such a walk may be decompressing more than the budget has counted. False once this walk is closed.
-    pub(crate) fn wait_for_room(&self, cost: u64, held: u64) -> bool {
+    /// busy, because such a walk may be decompressing more than the budget has counted.
+    pub(crate) fn wait_for_room(&self, cost: u64, held: u64) -> Room {
+        let mut room = Room::AtOnce;
         let mut state = self.budget.lock();
         loop {
             let (bytes, is_closed) = {
@@ -186,11 +198,15 @@ impl Meter {
                 (meter.bytes, meter.is_closed)
             };
             if is_closed {
-                return false;
+                return Room::Closed;
             }
             let is_fitting = state.usage.live_bytes.saturating_add(cost) <= self.budget.limit;
-            if state.leaving == 0 && (is_fitting || bytes <= held) {
-                return true;
+            let is_enough = is_fitting || bytes <= held;
+            if state.leaving == 0 && is_enough {
+                return room;
+            }
+            if !is_enough {
+                room = Room::AfterWait;
             }
             let seen = state.wakes;
             while state.wakes == seen {
@@ -210,12 +226,12 @@ impl Meter {
         !self.is_closed()
     }
 
-    /// Wakes the walk, to look again whether its pause is over.
+    /// Wakes this walk, so that [`Self::pause`] calls `is_over` again.
     pub(crate) fn look_again(&self) {
         self.change(|_, _| ());
     }
 
-    /// Whether `cost` more bytes fit into the budget now.
+    /// Whether `cost` more bytes fit into the budget now, and no closed walk is busy.
     pub(crate) fn has_room(&self, cost: u64) -> bool {
         let state = self.budget.lock();
         state.leaving == 0 && state.usage.live_bytes.saturating_add(cost) <= self.budget.limit
@@ -339,10 +355,10 @@ mod tests {
         let budget = Budget::new(10);
         let (a, b) = (Meter::new(&budget), Meter::new(&budget));
         let permit = a.permit(10);
-        assert!(b.wait_for_room(100, 0));
-        assert!(a.wait_for_room(100, permit.bytes()));
+        assert_eq!(b.wait_for_room(100, 0), Room::AtOnce);
+        assert_eq!(a.wait_for_room(100, permit.bytes()), Room::AtOnce);
         drop(permit);
-        assert!(a.wait_for_room(10, 0));
+        assert_eq!(a.wait_for_room(10, 0), Room::AtOnce);
         assert_eq!(budget.usage().live_bytes, 0);
         assert_eq!(budget.usage().peak_bytes, 10);
     }
@@ -356,7 +372,7 @@ mod tests {
             Meter::new(&budget),
         );
         let busy = old.begin();
-        assert!(new.wait_for_room(1, 0));
+        assert_eq!(new.wait_for_room(1, 0), Room::AtOnce);
         old.close();
         old.close();
         unborn.close();
@@ -364,9 +380,9 @@ mod tests {
         assert_eq!(budget.lock().leaving, 1);
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| new.wait_for_room(1, 0));
-            assert!(!unborn.wait_for_room(1, 0));
+            assert_eq!(unborn.wait_for_room(1, 0), Room::Closed);
             drop(busy);
-            assert!(waiting.join().expect("no panic"));
+            assert_eq!(waiting.join().expect("no panic"), Room::AtOnce);
         });
         drop(never);
         assert_eq!(budget.lock().leaving, 0);
@@ -380,11 +396,11 @@ mod tests {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| meter.wait_for_room(1, 0));
             drop(permit);
-            assert!(waiting.join().expect("no panic"));
+            assert_ne!(waiting.join().expect("no panic"), Room::Closed);
             let permit = meter.permit(10);
             let waiting = scope.spawn(|| meter.wait_for_room(1, 0));
             meter.close();
-            assert!(!waiting.join().expect("no panic"));
+            assert_eq!(waiting.join().expect("no panic"), Room::Closed);
             drop(permit);
         });
     }

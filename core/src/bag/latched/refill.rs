@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::learned::{Learned, Place};
 use crate::bag::damage::{Damage, DamageKind, Fault};
-use crate::bag::decompress::budget::{CountedBytes, Meter};
+use crate::bag::decompress::budget::{CountedBytes, Meter, Room};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::index::merge_topics::PublisherGroupId;
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         if self.broken.contains(&id) {
             return None;
         }
-        if !self.meter.wait_for_room(chunk.cost(), self.copied) {
+        if self.meter.wait_for_room(chunk.cost(), self.copied) == Room::Closed {
             return None;
         }
         match self.decoder.read(source, &chunk.place, self.meter) {

@@ -13,7 +13,7 @@ use super::priority::step_back;
 use super::progress::{CueProgress, LookUp};
 use super::request::{CueAt, Cued, Waker};
 use crate::bag::damage::{Damage, DamageKind};
-use crate::bag::decompress::budget::Meter;
+use crate::bag::decompress::budget::{Meter, Room};
 use crate::bag::message::{Key, Message};
 use crate::bag::recording::Bag;
 use crate::bag::walk::cursor::Step;
@@ -27,8 +27,9 @@ pub(crate) const BATCH: usize = 256;
 /// With at most this many batches queued, the receiver has almost nothing left: about a millisecond of its work.
 const FEW: usize = 8;
 
-/// How long a worker that is far ahead waits before it reads on, unless the receiver takes a quarter of what is queued
-/// before. A message of a megabyte takes 1 to 3 ms to its subscriber.
+/// How long a worker that had to wait for room pauses before it reads on. The pause ends earlier if the receiver takes
+/// a quarter of the queued batches. It is longer than the 1 to 3 ms that a message of a megabyte needs to reach its
+/// subscriber.
 const PAUSE: Duration = Duration::from_millis(12);
 
 /// What the thread of a worker runs.
@@ -90,13 +91,26 @@ impl Worker {
         !self.meter.is_closed() && refills.all(|item| feed.send(item))
     }
 
-    /// Waits before it reads on, because room for a chunk is there when a message has just been sent, and reading would
+    /// Waits for room for a chunk. False if the cue was dropped.
+    fn wait(&self, cost: u64, held: u64, has_waited: bool, feed: &Feed) -> bool {
+        if cost == 0 {
+            return true;
+        }
+        match self.meter.wait_for_room(cost, held) {
+            Room::Closed => false,
+            Room::AtOnce if !has_waited => true,
+            Room::AtOnce | Room::AfterWait => self.pause(feed),
+        }
+    }
+
+    /// Pauses before the next chunk is opened. Room for it appears when a message has just been sent, and reading would
     /// delay that message and those due right after it. False if the cue was dropped.
     fn pause(&self, feed: &Feed) -> bool {
-        let fewer = feed.queued() * 3 / 4 + 1;
-        // The receiver takes a batch before it reads this, so one of the two sides sees the other.
-        feed.resume_below.store(fewer, Ordering::SeqCst);
-        let is_needed = self.meter.pause(PAUSE, || feed.queued() < fewer);
+        let resume_below = feed.queued() * 3 / 4 + 1;
+        // This thread stores the number and then counts the queue; the receiver takes a batch and then reads the
+        // number. So either the receiver wakes this thread, or this thread counts the queue without that batch.
+        feed.resume_below.store(resume_below, Ordering::SeqCst);
+        let is_needed = self.meter.pause(PAUSE, || feed.queued() < resume_below);
         feed.resume_below.store(0, Ordering::SeqCst);
         is_needed
     }
@@ -111,12 +125,9 @@ impl Worker {
             .with_decompressors(Arc::clone(&feed.is_short));
         loop {
             if let Some(cost) = cursor.cost_ahead() {
-                let is_far_ahead = cost > 0 && (feed.is_full() || !self.meter.has_room(cost));
+                let was_full = feed.is_full();
                 // Opening a chunk takes time, so what has been read is handed over first.
-                if !feed.flush() || (cost > 0 && !self.meter.wait_for_room(cost, cursor.held())) {
-                    return;
-                }
-                if is_far_ahead && !self.pause(feed) {
+                if !feed.flush() || !self.wait(cost, cursor.held(), was_full, feed) {
                     return;
                 }
             }
@@ -155,7 +166,8 @@ pub(crate) struct Feed {
     pub(crate) is_hungry: Arc<AtomicBool>,
     /// Whether the receiver has almost nothing left to take.
     pub(crate) is_short: Arc<AtomicBool>,
-    /// With fewer batches queued than this, the receiver wakes the worker from its pause. 0 if there is none.
+    /// During a pause, the receiver wakes the worker once fewer batches than this are queued. 0 while the worker does
+    /// not pause.
     pub(crate) resume_below: Arc<AtomicUsize>,
     pub(crate) wake: Waker,
     pub(crate) stop: Receiver<()>,

@@ -107,16 +107,20 @@ impl ZenohWire {
         self.monitor.as_ref().map(Losses::of).unwrap_or_default()
     }
 
-    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events; returns where
-    /// the lines of the log go.
+    /// Takes what the node's topics for the log and other events publish, also before they are served.
+    pub(in crate::app::network) const fn feed(&self) -> &NodeFeed {
+        &self.feed
+    }
+
+    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events.
     pub(in crate::app::network) fn serve_node(
         &mut self,
         transport: &Transport,
         description: NodeDescription,
-    ) -> Result<NodeFeed, Failure> {
+    ) -> Result<(), Failure> {
         let served = self.session.serve_node(transport, description, &self.feed);
         self.node = Some(served.map_err(failure)?);
-        Ok(self.feed.clone())
+        Ok(())
     }
 
     /// Leaves the network.

@@ -107,7 +107,7 @@ impl Session {
         };
         let (end, ended) = bounded(0);
         let told = feed.received.clone();
-        // Here and not in the thread: nobody finds the node's services before its log has what was told.
+        // In this thread, so that what was told before is published before the services below are offered.
         topics.begin(&told);
         let named = thread::Builder::new().name("node-topics".to_owned());
         let thread = named.spawn(move || topics.run(&moved, &told, &ended));

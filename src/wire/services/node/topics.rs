@@ -44,7 +44,9 @@ impl Topics {
     /// Publishes all parameters, and what has been told by now.
     pub(crate) fn begin(&mut self, told: &Receiver<Told>) {
         self.announce();
-        told.try_iter().for_each(|told| self.publish(told));
+        // No more, so that this ends however much is told meanwhile.
+        let by_now = told.try_iter().take(told.len());
+        by_now.for_each(|told| self.publish(told));
     }
 
     /// Publishes until `end` is closed, and then what has been told by then.
