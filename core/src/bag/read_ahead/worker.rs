@@ -91,14 +91,15 @@ impl Worker {
         !self.meter.is_closed() && refills.all(|item| feed.send(item))
     }
 
-    /// Waits for room for a chunk. False if the cue was dropped.
-    fn wait(&self, cost: u64, held: u64, has_waited: bool, feed: &Feed) -> bool {
+    /// Waits for room for a chunk; pauses if there was none at first, or if the queue was full. False if the cue was
+    /// dropped.
+    fn wait(&self, cost: u64, held: u64, was_full: bool, feed: &Feed) -> bool {
         if cost == 0 {
             return true;
         }
         match self.meter.wait_for_room(cost, held) {
             Room::Closed => false,
-            Room::AtOnce if !has_waited => true,
+            Room::AtOnce if !was_full => true,
             Room::AtOnce | Room::AfterWait => self.pause(feed),
         }
     }

@@ -44,7 +44,7 @@ impl Topics {
     /// Publishes all parameters, and what has been told by now.
     pub(crate) fn begin(&mut self, told: &Receiver<Told>) {
         self.announce();
-        // No more, so that this ends however much is told meanwhile.
+        // What is told from now on is left to the thread: otherwise this might not end.
         let by_now = told.try_iter().take(told.len());
         by_now.for_each(|told| self.publish(told));
     }
