@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use std::{fmt, io};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
@@ -15,7 +16,7 @@ use super::half_of_memory::HalfOfMemory;
 use super::learner::Learner;
 use super::progress::{CueProgress, Reach};
 use super::request::{CueAt, Cued, Waker};
-use super::worker::{BATCH, Feed, Job, Worker, internal};
+use super::worker::{BATCH, Feed, Job, PAUSE, Worker, internal};
 use crate::bag::decompress::budget::{Budget, Meter, Usage};
 use crate::bag::decompress::memory::ChunkMemory;
 use crate::bag::message::{Message, TopicId};
@@ -44,6 +45,8 @@ pub struct Cues {
     memory: Option<Arc<dyn ChunkMemory>>,
     wake: Waker,
     reach: Reach,
+    /// See [`PAUSE`]; only a test sets another span.
+    pause: Duration,
     workers: Vec<(JoinHandle<()>, Arc<Meter>)>,
     /// Started with the first cue that has refills of all topics.
     learner: Option<Learner>,
@@ -66,6 +69,7 @@ impl Cues {
             memory: None,
             wake,
             reach: Reach::default(),
+            pause: PAUSE,
             workers: Vec::new(),
             learner: None,
             alive: Some(alive),
@@ -132,6 +136,7 @@ impl Cues {
             topics: self.selected(at.only),
             meter: Arc::clone(&meter),
             most_held: self.budget.limit / 2,
+            pause: self.pause,
         };
         match spawn(Box::new(move || worker.run(at, feed))) {
             Ok(worker) => self.workers.push((worker, Arc::clone(&meter))),
@@ -334,30 +339,102 @@ impl CueFeed {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Instant;
+
     use super::*;
     use crate::bag::damage::DamageKind;
     use crate::bag::walk::selection::{Direction, StartAt};
     use crate::time::{Time, TimeRange};
 
+    const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/demo.mcap");
+    /// The bytes of a message that is alone in its chunk.
+    const ALONE: u64 = 100_000;
+    const AT: CueAt = CueAt {
+        from: StartAt::At(Time::MIN),
+        direction: Direction::Forward,
+        range: TimeRange::ALL,
+        refill: false,
+        only: None,
+    };
+
+    fn cues_over(bag: Bag, read_ahead_bytes: u64) -> Cues {
+        let topics = Selection::all(&bag);
+        Cues::new(bag, topics, read_ahead_bytes, Arc::new(|| {}))
+    }
+
+    /// Eight compressed chunks with one message each.
+    fn one_message_a_chunk() -> Bag {
+        let file = tempfile::NamedTempFile::new().expect("a place for a file");
+        let options = mcap::WriteOptions::new()
+            .compression(Some(mcap::Compression::Lz4))
+            .chunk_size(Some(ALONE));
+        let mut writer = options.create(file.reopen().unwrap()).unwrap();
+        let channel_id = writer.add_channel(0, "/image", "cdr", &BTreeMap::new());
+        for time in 0..8 {
+            let header = mcap::records::MessageHeader {
+                channel_id: channel_id.as_ref().copied().unwrap(),
+                sequence: 0,
+                log_time: time,
+                publish_time: time,
+            };
+            let payload = vec![7; usize::try_from(ALONE).unwrap()];
+            writer.write_to_known_channel(&header, &payload).unwrap();
+        }
+        writer.finish().unwrap();
+        Bag::open(&[file.path()]).expect("the file is sound")
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test that fails must end")]
+    fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            assert!(Instant::now() < deadline, "not within a minute: {what}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// The items of the next batch, which is in the queue.
+    fn next_batch(cue: &mut Cue) -> Vec<Cued> {
+        assert!(cue.at_hand().is_none(), "the batch before is not used up");
+        let CuePoll::Item(first) = cue.poll() else {
+            panic!("no batch in the queue");
+        };
+        std::iter::once(first).chain(cue.batch.by_ref()).collect()
+    }
+
+    /// Four chunks fill the budget. A pause of an hour ends within the test only because the receiver ends it.
+    #[test]
+    fn a_worker_that_had_to_wait_for_room_pauses_until_the_receiver_takes_a_quarter() {
+        let mut cues = cues_over(one_message_a_chunk(), 4 * ALONE + ALONE / 2);
+        cues.pause = Duration::from_secs(3600);
+        let mut cue = cues.start(AT);
+        // No pause where there is room at once.
+        wait_until("four chunks are queued", || cue.batches.len() == 4);
+        assert_eq!(cues.usage().decompressions, 4);
+
+        drop(next_batch(&mut cue));
+        let resume_below = || cue.resume_below.load(Ordering::SeqCst);
+        wait_until("it pauses after room was made", || resume_below() == 3);
+        assert_eq!(cues.usage().decompressions, 4);
+
+        // What it holds is kept, so only the place in the queue is freed.
+        let kept = next_batch(&mut cue);
+        wait_until("it reads on", || cues.usage().decompressions == 5);
+        drop(kept);
+    }
+
     #[test]
     fn a_cue_whose_thread_cannot_start_reports_damage_and_ends() {
-        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/demo.mcap");
-        let bag = Bag::open(&[demo]).expect("the demo is sound");
-        let topics = Selection::all(&bag);
-        let mut cues = Cues::new(bag, topics, 1 << 20, Arc::new(|| {}));
-        let at = CueAt {
-            from: StartAt::At(Time::MIN),
-            direction: Direction::Forward,
-            range: TimeRange::ALL,
-            refill: true,
-            only: None,
-        };
+        let bag = Bag::open(&[DEMO]).expect("the demo is sound");
+        let mut cues = cues_over(bag, 1 << 20);
+        let at = CueAt { refill: true, ..AT };
         let mut cue = cues.start_on(at, |_| Err(io::ErrorKind::WouldBlock.into()));
         let CuePoll::Item(Cued::Damage(damage)) = cue.poll() else {
             panic!("no damage");
         };
         assert_eq!(damage.kind, DamageKind::Internal);
-        assert!(damage.to_string().starts_with(demo), "{damage}");
+        assert!(damage.to_string().starts_with(DEMO), "{damage}");
         assert!(matches!(cue.poll(), CuePoll::End));
         let mut cue = cues.start(at);
         while !matches!(cue.poll(), CuePoll::Item(Cued::Message(_))) {

@@ -30,7 +30,7 @@ const FEW: usize = 8;
 /// How long a worker that had to wait for room pauses before it reads on. The pause ends earlier if the receiver takes
 /// a quarter of the queued batches. It is longer than the 1 to 3 ms that a message of a megabyte needs to reach its
 /// subscriber.
-const PAUSE: Duration = Duration::from_millis(12);
+pub(crate) const PAUSE: Duration = Duration::from_millis(12);
 
 /// What the thread of a worker runs.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -53,6 +53,8 @@ pub(crate) struct Worker {
     pub(crate) topics: Selection,
     pub(crate) meter: Arc<Meter>,
     pub(crate) most_held: u64,
+    /// See [`PAUSE`].
+    pub(crate) pause: Duration,
 }
 
 impl Worker {
@@ -111,7 +113,9 @@ impl Worker {
         // This thread stores the number and then counts the queue; the receiver takes a batch and then reads the
         // number. So either the receiver wakes this thread, or this thread counts the queue without that batch.
         feed.resume_below.store(resume_below, Ordering::SeqCst);
-        let is_needed = self.meter.pause(PAUSE, || feed.queued() < resume_below);
+        let is_needed = self
+            .meter
+            .pause(self.pause, || feed.queued() < resume_below);
         feed.resume_below.store(0, Ordering::SeqCst);
         is_needed
     }
