@@ -28,7 +28,6 @@ use bagplay::tui::{
     Appearance, Background, Bindings, ColorDepth, Event, Facts, Glyphs, Lane, Lookup, Model,
     PictureStyle, SavedField, SavedPin, Size, ThemeName, TimeFormat, TopicRow, draw,
 };
-use bagplay::wire::{Session, WireOptions};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::backend::CrosstermBackend;
@@ -260,27 +259,16 @@ fn images() -> Result<Vec<Vec<u8>>> {
     (0..8).map(image).collect()
 }
 
-/// From the start of the process to the first message at a waiting subscriber.
+/// From the start of the process to the first message at a waiting subscriber, which is a client of a router. As those
+/// of `rmw_zenoh` the router has an admin space, so the program knows that there is no peer to wait for.
 fn start(report: &mut Report) -> Result<()> {
     let endpoint = format!("tcp/{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?);
-    let options = WireOptions {
-        listen: vec![endpoint.clone()],
-        ..WireOptions::default()
-    };
-    let _router = Session::open(&options, |_| ())?;
-    let mut config = zenoh::Config::default();
-    for (key, value) in [
-        ("mode", "\"client\"".to_owned()),
-        ("connect/endpoints", format!("[{endpoint:?}]")),
-        ("scouting/multicast/enabled", "false".to_owned()),
-    ] {
-        config
-            .insert_json5(key, &value)
-            .map_err(|error| anyhow::anyhow!("{key}: {error}"))?;
-    }
-    let ours = zenoh::open(config)
-        .wait()
-        .map_err(anyhow::Error::from_boxed)?;
+    let listen = [
+        ("listen/endpoints", format!("[{endpoint:?}]")),
+        ("adminspace/enabled", "true".to_owned()),
+    ];
+    let _router = zenoh_session("router", listen)?;
+    let ours = zenoh_session("client", [("connect/endpoints", format!("[{endpoint:?}]"))])?;
     let (send, came) = mpsc::channel();
     let subscriber = ours.declare_subscriber("0/imu/**").callback(move |_| {
         let _ = send.send(Instant::now());
@@ -302,6 +290,25 @@ fn start(report: &mut Report) -> Result<()> {
     println!("start to first message: {with:.1} ms with the bar, {without:.1} ms without");
     compared(report, "start to first message", [with, without], "ms");
     Ok(())
+}
+
+fn zenoh_session(
+    mode: &str,
+    settings: impl IntoIterator<Item = (&'static str, String)>,
+) -> Result<zenoh::Session> {
+    let mut config = zenoh::Config::default();
+    let usual = [
+        ("mode", format!("{mode:?}")),
+        ("scouting/multicast/enabled", "false".to_owned()),
+    ];
+    for (key, value) in usual.into_iter().chain(settings) {
+        config
+            .insert_json5(key, &value)
+            .map_err(|error| anyhow::anyhow!("{key}: {error}"))?;
+    }
+    zenoh::open(config)
+        .wait()
+        .map_err(anyhow::Error::from_boxed)
 }
 
 fn lateness(seconds: u64, report: &mut Report) -> Result<()> {
