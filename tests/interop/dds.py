@@ -217,8 +217,9 @@ class Node:
         header = {"client": uint64, "sequence": int64}
         asked = idl(f"{type_name}_Request", **header, **request)
         answered = idl(f"{type_name}_Response", **header, **response)
-        writer = self.writer(f"rq{service}Request", asked, profile())
-        return Client(writer, self.reader(f"rr{service}Reply", answered, profile()), asked)
+        # Most often the bridge then knows the reader before it can take a request.
+        reader = self.reader(f"rr{service}Reply", answered, profile())
+        return Client(self.writer(f"rq{service}Request", asked, profile()), reader, asked)
 
 
 class Client:
@@ -233,10 +234,31 @@ class Client:
 
     def call(self, **fields):
         self._sequence += 1
+        self._ask(fields)
+        return self._answer(lambda: None)
+
+    def call_at_once(self, **fields):
+        """The same without a wait for discovery: DDS loses a response to a reader that the bridge does not know yet, so
+        the request is sent again each second until there is a response."""
+        self._sequence += 1
+        last = float("-inf")
+
+        def ask_again() -> None:
+            nonlocal last
+            if time.monotonic() >= last + 1:
+                last = time.monotonic()
+                self._ask(fields)
+
+        return self._answer(ask_again)
+
+    def _ask(self, fields: dict) -> None:
         self._writer.write(self._request(client=7, sequence=self._sequence, **fields))
+
+    def _answer(self, meanwhile):
         answers = []
 
         def is_answered() -> bool:
+            meanwhile()
             answers.extend(it for it in self._reader.take(10) if it.sequence == self._sequence)
             return bool(answers)
 

@@ -384,12 +384,12 @@ pub(crate) fn wait_for_direct_link(endpoint: &str) {
     });
 }
 
-/// The session, when it has a link. What it declares while the link is made can be lost.
-fn linked(session: zenoh::Session) -> zenoh::Session {
-    until("a link", || {
+/// The session, when it has all its links. What it declares while a link is made can be lost.
+fn linked(session: zenoh::Session, links: usize) -> zenoh::Session {
+    until("a link to each endpoint", || {
         let info = session.info();
         let peers = info.peers_zid().wait().count();
-        peers + info.routers_zid().wait().count() > 0
+        peers + info.routers_zid().wait().count() >= links
     });
     session
 }
@@ -454,7 +454,7 @@ impl Pipe {
             ("scouting/gossip/enabled", "false"),
             ("transport/link/tx/lease", lease),
         ];
-        linked(node(mode, "", &settings))
+        linked(node(mode, "", &settings), self.endpoints.len())
     }
 
     /// The same, a peer.
@@ -470,7 +470,7 @@ impl Pipe {
             ("scouting/gossip/enabled", "false"),
             ("transport/shared_memory/enabled", "true"),
         ];
-        linked(node("\"peer\"", "", &settings))
+        linked(node("\"peer\"", "", &settings), self.endpoints.len())
     }
 
     /// The same, with an admin space, as nodes of `rmw_zenoh_cpp` have one.
@@ -481,7 +481,7 @@ impl Pipe {
             ("scouting/gossip/enabled", "false"),
             ("adminspace/enabled", "true"),
         ];
-        linked(node("\"peer\"", "", &settings))
+        linked(node("\"peer\"", "", &settings), self.endpoints.len())
     }
 
     /// Holds back data of the far side, as long as the pipe lives.
