@@ -217,7 +217,7 @@ class Node:
         header = {"client": uint64, "sequence": int64}
         asked = idl(f"{type_name}_Request", **header, **request)
         answered = idl(f"{type_name}_Response", **header, **response)
-        # Most often the bridge then knows the reader before it can take a request.
+        # The reader first: then the bridge usually knows it before it can take a request.
         reader = self.reader(f"rr{service}Reply", answered, profile())
         return Client(self.writer(f"rq{service}Request", asked, profile()), reader, asked)
 
@@ -233,32 +233,22 @@ class Client:
         return bool(self._writer.get_matched_subscriptions() and self._reader.get_matched_publications())
 
     def call(self, **fields):
+        return self._call(fields, again_after=float("inf"))
+
+    def call_repeatedly(self, **fields):
+        """The same, for a client that has just become ready: the bridge may not know its reader yet, and DDS loses a
+        response to such a reader. So the request is sent each second until there is a response."""
+        return self._call(fields, again_after=1)
+
+    def _call(self, fields: dict, again_after: float):
         self._sequence += 1
-        self._ask(fields)
-        return self._answer(lambda: None)
-
-    def call_at_once(self, **fields):
-        """The same without a wait for discovery: DDS loses a response to a reader that the bridge does not know yet, so
-        the request is sent again each second until there is a response."""
-        self._sequence += 1
-        last = float("-inf")
-
-        def ask_again() -> None:
-            nonlocal last
-            if time.monotonic() >= last + 1:
-                last = time.monotonic()
-                self._ask(fields)
-
-        return self._answer(ask_again)
-
-    def _ask(self, fields: dict) -> None:
-        self._writer.write(self._request(client=7, sequence=self._sequence, **fields))
-
-    def _answer(self, meanwhile):
-        answers = []
+        answers, due = [], 0.0
 
         def is_answered() -> bool:
-            meanwhile()
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + again_after
+                self._writer.write(self._request(client=7, sequence=self._sequence, **fields))
             answers.extend(it for it in self._reader.take(10) if it.sequence == self._sequence)
             return bool(answers)
 

@@ -113,7 +113,7 @@ def test_any_wire_pauses_the_run_and_all_nodes_stand_still(domain, network, tmp_
             node = dds.Node(domain, "caller")
             resume = node.client(f"{PLAYER}/resume", "rosbag2_interfaces/srv/Resume", EMPTY, EMPTY)
             dds.until("the service", resume.is_ready)
-            resume.call_at_once(nothing=0)
+            resume.call_repeatedly(nothing=0)
             until("a message", lambda: listeners.ros1.got(CHATTER.name))
             network.run("/usr/bin/rosservice", "call", f"{PLAYER}/pause")
             # What was put after the answer of the call is the time of the pause.

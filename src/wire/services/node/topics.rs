@@ -44,7 +44,7 @@ impl Topics {
     /// Publishes all parameters, and what has been told by now.
     pub(crate) fn begin(&mut self, told: &Receiver<Told>) {
         self.announce();
-        // What is told from now on is left to the thread: otherwise this might not end.
+        // The thread publishes what is told from now on. If this did, it would not end as long as more is told.
         let by_now = told.try_iter().take(told.len());
         by_now.for_each(|told| self.publish(told));
     }
