@@ -15,9 +15,12 @@ use crate::bag::decompress::budget::{CountedBytes, Meter};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::Contents;
 
-/// The number of threads, and the largest number of chunks begun at once.
+/// The number of threads.
 const THREADS: usize = 2;
-const MOST: usize = 8;
+
+/// The most chunks that are begun at once. While the threads occupy two processors and there are no more, the cursor
+/// gets one 3 to 4 ms after its chunk is done. So long this many chunks of half a millisecond keep the threads busy.
+const MOST: usize = 16;
 
 type Read = Result<CountedBytes, Fault>;
 
