@@ -3,7 +3,8 @@
 //!
 //! `cargo bench --bench order [-- SECONDS]`. One process, two zenoh sessions on loopback, in turns. Prints how late
 //! messages arrive at a subscriber in milliseconds, transport included; the earliest message counts as zero. The limit
-//! is the imu alone, without images, in the same run.
+//! is the imu alone, without images, in the same run. The limit of that is a loop that puts the imu's messages from
+//! memory when they are due.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -11,7 +12,7 @@ mod report;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bagplay::bag::{Bag, Cues, Selection, TopicId};
 use bagplay::player::{Options, Player, Source};
@@ -23,8 +24,10 @@ use zenoh::Wait;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const TURNS: usize = 3;
-/// What the imu is compared with.
-const LIMIT: &str = "imu alone";
+/// The imu without a player: what it is compared with when it is played alone.
+const LOOP: &str = "put loop, imu alone";
+/// What the imu is compared with when images are played, too.
+const ALONE: &str = "imu alone";
 const IMAGE: usize = 1_000_000;
 const IMU: usize = 324;
 /// In nanoseconds of log time.
@@ -43,15 +46,19 @@ fn main() -> Result<(), Failure> {
     write_recording(&both, seconds, true)?;
     write_recording(&alone, seconds, false)?;
     let rows = [
-        (LIMIT, &alone, SendOrder::AllTopics),
-        ("--order all", &both, SendOrder::AllTopics),
-        ("--order topic", &both, SendOrder::PerTopic),
+        (LOOP, None),
+        (ALONE, Some((&alone, SendOrder::AllTopics))),
+        ("--order all", Some((&both, SendOrder::AllTopics))),
+        ("--order topic", Some((&both, SendOrder::PerTopic))),
     ];
     let mut late = rows.map(|_| [Vec::new(), Vec::new()]);
     for turn in 1..=TURNS {
         eprintln!("turn {turn} of {TURNS}: {} times {seconds} s", rows.len());
-        for ((_, path, order), late) in rows.iter().zip(&mut late) {
-            let [imus, images] = play(&Bag::open(&[path])?, *order)?;
+        for ((_, played), late) in rows.iter().zip(&mut late) {
+            let [imus, images] = match played {
+                None => put_imus(seconds)?,
+                Some((path, order)) => play(&Bag::open(&[path])?, *order)?,
+            };
             late[0].extend(imus);
             late[1].extend(images);
         }
@@ -60,29 +67,29 @@ fn main() -> Result<(), Failure> {
         "imu at 200 Hz beside images of 1 MB at 30 Hz, {TURNS} turns of {seconds} s, milliseconds"
     );
     println!(
-        "{:<14} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}",
+        "{:<20} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}",
         "", "imu p50", "p99", "p99.9", "max", "image p50", "p99"
     );
     for spans in late.iter_mut().flatten() {
         spans.sort_unstable();
     }
-    let [[limit, _], ..] = late.clone();
-    for ((name, ..), [imus, images]) in rows.iter().zip(&late) {
+    let [[of_loop, _], [of_alone, _], ..] = late.clone();
+    for ((name, _), [imus, images]) in rows.iter().zip(&late) {
         for (spans, what) in [(imus, "imu"), (images, "image")] {
             for (share, of) in [(0.5, "p50"), (0.99, "p99"), (1.0, "max")] {
                 let column = format!("{what} {of}");
                 let figure = Figure::lower(name, &column, millis(spans, share), "ms");
-                report.add(if *name == LIMIT || what == "image" {
-                    figure
-                } else {
-                    figure.against("limit: imu alone", millis(&limit, share))
+                report.add(match (*name, what) {
+                    (_, "image") | (LOOP, _) => figure,
+                    (ALONE, _) => figure.against("limit: put loop", millis(&of_loop, share)),
+                    _ => figure.against("limit: imu alone", millis(&of_alone, share)),
                 });
             }
         }
         let points = QUANTILES.map(|share| [share, millis(imus, share)]);
         report.draw(Series::new("order", name, points));
         println!(
-            "{name:<14} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>10.3} {:>10.3}",
+            "{name:<20} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>10.3} {:>10.3}",
             millis(imus, 0.5),
             millis(imus, 0.99),
             millis(imus, 0.999),
@@ -97,13 +104,65 @@ fn main() -> Result<(), Failure> {
 /// What arrived: whether it is an image, its number, and when.
 type Arrivals = Arc<Mutex<Vec<(bool, u64, Instant)>>>;
 
-/// How late imu messages and images arrived, in nanoseconds; the earliest of both is zero.
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
-fn play(bag: &Bag, order: SendOrder) -> Result<[Vec<i64>; 2], Failure> {
+fn free_endpoint() -> Result<String, Failure> {
     let port = std::net::TcpListener::bind("127.0.0.1:0")?
         .local_addr()?
         .port();
-    let endpoint = format!("tcp/127.0.0.1:{port}");
+    Ok(format!("tcp/127.0.0.1:{port}"))
+}
+
+/// How late the imu's messages arrived that a loop put from memory, in nanoseconds, and no images.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+fn put_imus(seconds: u64) -> Result<[Vec<i64>; 2], Failure> {
+    let endpoint = free_endpoint()?;
+    let session = open("listen/endpoints", &endpoint)?;
+    let publisher = session
+        .declare_publisher("0/imu")
+        .congestion_control(zenoh::qos::CongestionControl::Block)
+        .wait()?;
+    let arrivals = Arrivals::default();
+    let node = subscribe(&endpoint, &arrivals)?;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !publisher.matching_status().wait()?.matching() {
+        if Instant::now() > deadline {
+            return Err("no subscriber".into());
+        }
+        std::thread::yield_now();
+    }
+    let start = Instant::now() + Duration::from_millis(10);
+    for number in 0..seconds * 1_000_000_000 / IMU_PERIOD {
+        let due = start + Duration::from_nanos(number * IMU_PERIOD);
+        // It looks at the time from 0.1 ms before, so that it does not wake up late itself.
+        let early = Duration::from_micros(100);
+        std::thread::sleep(due.saturating_duration_since(Instant::now() + early));
+        while Instant::now() < due {
+            std::hint::spin_loop();
+        }
+        publisher.put(payload(number, IMU)).wait()?;
+    }
+    wait_for(seconds * 1_000_000_000 / IMU_PERIOD, &arrivals)?;
+    drop(node);
+    session.close().wait()?;
+    let arrivals = std::mem::take(&mut *arrivals.lock().map_err(|_| "a callback panicked")?);
+    lateness(&arrivals)
+}
+
+/// Waits until this many messages have arrived.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+fn wait_for(sent: u64, arrivals: &Arrivals) -> Result<(), Failure> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while (arrivals.lock().map_err(|_| "a callback panicked")?.len() as u64) < sent {
+        if Instant::now() > deadline {
+            return Err("messages were lost".into());
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+/// How late imu messages and images arrived, in nanoseconds; the earliest of both is zero.
+fn play(bag: &Bag, order: SendOrder) -> Result<[Vec<i64>; 2], Failure> {
+    let endpoint = free_endpoint()?;
     let (tell, matched) = crossbeam_channel::bounded(4);
     let options = WireOptions {
         listen: vec![endpoint.clone()],
@@ -128,35 +187,34 @@ fn play(bag: &Bag, order: SendOrder) -> Result<[Vec<i64>; 2], Failure> {
     let arrivals = Arrivals::default();
     let node = subscribe(&endpoint, &arrivals)?;
     for _ in &topics {
-        matched.recv_timeout(std::time::Duration::from_secs(10))?;
+        matched.recv_timeout(Duration::from_secs(10))?;
     }
     let player = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let recording = bag.range().ok_or("no messages")?;
     let running = player.start(Options::new(recording), Source::of(cues), out)?;
     let (report, out) = running.join()?;
-    let deadline = Instant::now() + std::time::Duration::from_secs(10);
-    while (arrivals.lock().map_err(|_| "a callback panicked")?.len() as u64) < report.sent {
-        if Instant::now() > deadline {
-            return Err("messages were lost".into());
-        }
-        std::thread::yield_now();
-    }
+    wait_for(report.sent, &arrivals)?;
     drop((node, out));
     let arrivals = std::mem::take(&mut *arrivals.lock().map_err(|_| "a callback panicked")?);
     lateness(&arrivals)
 }
 
-fn subscribe(endpoint: &str, arrivals: &Arrivals) -> Result<impl Sized + use<>, Failure> {
+/// A peer that listens at an endpoint, or connects to it.
+fn open(endpoints: &str, endpoint: &str) -> Result<zenoh::Session, Failure> {
     let mut config = zenoh::Config::default();
     for (key, value) in [
         ("mode", "\"peer\"".to_owned()),
-        ("connect/endpoints", format!("[\"{endpoint}\"]")),
+        (endpoints, format!("[\"{endpoint}\"]")),
         ("scouting/multicast/enabled", "false".to_owned()),
     ] {
         config.insert_json5(key, &value)?;
     }
-    let session = zenoh::open(config).wait()?;
+    zenoh::open(config).wait()
+}
+
+fn subscribe(endpoint: &str, arrivals: &Arrivals) -> Result<impl Sized + use<>, Failure> {
+    let session = open("connect/endpoints", endpoint)?;
     let arrivals = Arc::clone(arrivals);
     let subscriber = session.declare_subscriber("0/**").callback(move |sample| {
         #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
@@ -205,6 +263,13 @@ fn millis(sorted: &[i64], share: f64) -> f64 {
     sorted.get(at).map_or(f64::NAN, |nanos| *nanos as f64 / 1e6)
 }
 
+fn payload(number: u64, size: usize) -> Vec<u8> {
+    let mut payload = vec![0, 1, 0, 0];
+    payload.extend(number.to_le_bytes());
+    payload.resize(size, 7);
+    payload
+}
+
 fn write_recording(path: &Path, seconds: u64, has_images: bool) -> Result<(), Failure> {
     let options = mcap::WriteOptions::new()
         .compression(None)
@@ -224,9 +289,6 @@ fn write_recording(path: &Path, seconds: u64, has_images: bool) -> Result<(), Fa
     }
     all.sort_unstable();
     for (time, channel_id, number, size) in all {
-        let mut payload = vec![0, 1, 0, 0];
-        payload.extend(number.to_le_bytes());
-        payload.resize(size, 7);
         let time: Time<Ros> = Time::from_nanos(i64::try_from(START + time)?);
         let header = mcap::records::MessageHeader {
             channel_id,
@@ -234,7 +296,7 @@ fn write_recording(path: &Path, seconds: u64, has_images: bool) -> Result<(), Fa
             log_time: time.to_mcap(),
             publish_time: time.to_mcap(),
         };
-        writer.write_to_known_channel(&header, &payload)?;
+        writer.write_to_known_channel(&header, &payload(number, size))?;
     }
     writer.finish()?;
     Ok(())
