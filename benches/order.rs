@@ -111,7 +111,7 @@ fn free_endpoint() -> Result<String, Failure> {
     Ok(format!("tcp/127.0.0.1:{port}"))
 }
 
-/// How late the imu's messages arrived that a loop put from memory, in nanoseconds, and no images.
+/// How late the imu's messages arrived that a loop put from memory, in nanoseconds. The second list, images, is empty.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 fn put_imus(seconds: u64) -> Result<[Vec<i64>; 2], Failure> {
     let endpoint = free_endpoint()?;
@@ -130,7 +130,8 @@ fn put_imus(seconds: u64) -> Result<[Vec<i64>; 2], Failure> {
         std::thread::yield_now();
     }
     let start = Instant::now() + Duration::from_millis(10);
-    for number in 0..seconds * 1_000_000_000 / IMU_PERIOD {
+    let messages = seconds * 1_000_000_000 / IMU_PERIOD;
+    for number in 0..messages {
         let due = start + Duration::from_nanos(number * IMU_PERIOD);
         // It looks at the time from 0.1 ms before, so that it does not wake up late itself.
         let early = Duration::from_micros(100);
@@ -140,7 +141,7 @@ fn put_imus(seconds: u64) -> Result<[Vec<i64>; 2], Failure> {
         }
         publisher.put(payload(number, IMU)).wait()?;
     }
-    wait_for(seconds * 1_000_000_000 / IMU_PERIOD, &arrivals)?;
+    wait_for(messages, &arrivals)?;
     drop(node);
     session.close().wait()?;
     let arrivals = std::mem::take(&mut *arrivals.lock().map_err(|_| "a callback panicked")?);

@@ -18,8 +18,8 @@ use crate::bag::index::contents::Contents;
 /// The number of threads.
 const THREADS: usize = 2;
 
-/// The most chunks that are begun at once. While the threads occupy two processors and there are no more, the cursor
-/// gets one 3 to 4 ms after its chunk is done. So long this many chunks of half a millisecond keep the threads busy.
+/// The most chunks that are begun at once. On a machine with two processors the threads occupy both, so the cursor runs
+/// only 3 to 4 ms after its chunk is done. During that time this many chunks of half a millisecond keep them busy.
 const MOST: usize = 16;
 
 type Read = Result<CountedBytes, Fault>;

@@ -44,7 +44,8 @@ impl Topics {
     /// Publishes all parameters, and what has been told by now.
     pub(crate) fn begin(&mut self, told: &Receiver<Told>) {
         self.announce();
-        // The thread publishes what is told from now on. If this did, it would not end as long as more is told.
+        // Only what is in the channel now: while more keeps coming, a loop until it is empty would not end. The thread
+        // publishes the rest.
         let by_now = told.try_iter().take(told.len());
         by_now.for_each(|told| self.publish(told));
     }
