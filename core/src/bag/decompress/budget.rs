@@ -7,10 +7,11 @@
 //! way to bytes that are counted.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use super::memory::{ChunkBytes, ChunkMemory};
-use super::spares::Spares;
+use super::spares::{Spare, Spares};
 
 /// The bound of a walk that holds one chunk at a time, which never waits for room. Spare buffers have no more in any
 /// case.
@@ -161,11 +162,11 @@ impl Meter {
         self.count(self.budget.lock(), bytes)
     }
 
-    /// Counts `size` bytes from now on. If there is a buffer of about that size that is no longer needed, it comes with
-    /// the permit, which then counts all of it. Its bytes are initialized. Never waits.
+    /// Counts `size` bytes from now on. If this thread has filled a buffer of about that size that is no longer needed,
+    /// it comes with the permit, which then counts all of it. Its bytes are initialized. Never waits.
     pub(crate) fn permit_with_spare(self: &Arc<Self>, size: usize) -> (Permit, Option<Vec<u8>>) {
         let mut state = self.budget.lock();
-        let spare = state.spares.take(size);
+        let spare = state.spares.take(size, std::thread::current().id());
         let bytes = spare.as_ref().map_or(size, Vec::len);
         (self.count(state, bytes as u64), spare)
     }
@@ -182,7 +183,8 @@ impl Meter {
         Permit {
             meter: Arc::clone(self),
             bytes,
-            spare: Vec::new(),
+            thread: std::thread::current().id(),
+            memory: Vec::new(),
         }
     }
 
@@ -256,7 +258,7 @@ impl Meter {
         self.lock().is_closed
     }
 
-    fn give_back(&self, bytes: u64, spare: Vec<u8>) {
+    fn give_back(&self, bytes: u64, spare: Spare) {
         let dropped = self.change(|state, meter| {
             meter.bytes -= bytes;
             state.usage.live_bytes -= bytes;
@@ -299,8 +301,10 @@ impl Drop for Busy {
 pub(crate) struct Permit {
     meter: Arc<Meter>,
     bytes: u64,
+    /// The thread that asked for the permit, and fills the memory.
+    thread: ThreadId,
     /// The memory that was counted; empty until [`CountedBytes`] are dropped.
-    spare: Vec<u8>,
+    memory: Vec<u8>,
 }
 
 impl Permit {
@@ -311,8 +315,11 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.meter
-            .give_back(self.bytes, std::mem::take(&mut self.spare));
+        let spare = Spare {
+            bytes: std::mem::take(&mut self.memory),
+            thread: self.thread,
+        };
+        self.meter.give_back(self.bytes, spare);
     }
 }
 
@@ -334,7 +341,7 @@ impl CountedBytes {
 
 impl Drop for CountedBytes {
     fn drop(&mut self) {
-        self.permit.spare = self.bytes.take_heap();
+        self.permit.memory = self.bytes.take_heap();
     }
 }
 
@@ -438,6 +445,10 @@ mod tests {
         let (a, b) = (Meter::new(&budget), Meter::new(&budget));
         assert_eq!(spare(&b, SIZE), None);
         used(&a, 1);
+        std::thread::scope(|scope| {
+            let another = scope.spawn(|| spare(&b, SIZE));
+            assert_eq!(another.join().expect("no panic"), None);
+        });
         let (permit, taken) = b.permit_with_spare(SIZE - 9);
         assert_eq!(taken, Some(vec![1; SIZE]));
         assert_eq!(permit.bytes(), SIZE as u64);
