@@ -301,8 +301,7 @@ impl Shared {
         only_put.wait(awaited);
         let mut last = self.lock();
         let Some(time) = last.time else { return };
-        // This publisher is in another session: zenoh itself gives the message a time in that of the put.
-        let stamped = last.ahead.stamp().without_time();
+        let stamped = last.ahead.stamp_for(&self.in_line);
         drop(last);
         let payload = Bytes::copy_from_slice(&encode_clock(time).bytes);
         let bytes = payload.len();
@@ -395,7 +394,7 @@ mod tests {
     use super::*;
     use crate::wire::dialect::interface::{MessageForm, Nodes};
     use crate::wire::dialect::plan::CLOCK;
-    use crate::wire::net::blocking_session::PutSessions;
+    use crate::wire::net::blocking_session::{PutSession, PutSessions};
     use crate::wire::options::Congestion;
     use crate::wire::publish::monitor::Lane;
     use zenoh::Wait;
@@ -451,9 +450,8 @@ mod tests {
             per_message: true,
         };
         let sessions = PutSessions {
-            main: main.clone(),
+            main: PutSession::new(main.clone(), false),
             blocking: None,
-            stamp_messages: false,
         };
         let needs = ClockNeeds::new(sessions, rules, false, events, stalls);
         (main, Clock::start(&needs, &topic, options).unwrap())

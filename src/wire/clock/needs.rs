@@ -35,7 +35,10 @@ impl ClockNeeds {
         let blocking = sessions.blocking_for(rules.waits);
         let beside = blocking.filter(|_| has_best_effort).map(|_| rules.priority);
         Self {
-            in_line_put: Arc::new(Mutex::new(Arrivals::new(sessions.main.clone(), beside))),
+            in_line_put: Arc::new(Mutex::new(Arrivals::new(
+                sessions.main.zenoh.clone(),
+                beside,
+            ))),
             sessions,
             rules,
             events,

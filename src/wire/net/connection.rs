@@ -10,7 +10,7 @@ use std::time::Duration;
 use zenoh::Wait;
 use zenoh::session::TransportEventsListener;
 
-use super::blocking_session::{BlockingSession, PutSessions};
+use super::blocking_session::{BlockingSession, PutSession, PutSessions};
 use super::connectivity::{Connectivity, PathState, watch_links};
 use super::env::Environment;
 use super::join::{Joined, Target, join, require_files};
@@ -167,6 +167,7 @@ impl Connection {
 
     /// The zenoh sessions for messages. The session for blocking puts is opened when a topic first needs it.
     pub(crate) fn put_sessions(&self, waits: bool) -> Result<PutSessions, WireError> {
+        let has_timestamps = zenoh_config::stamps_messages(&self.config);
         let mut blocking = self.blocking();
         if waits
             && blocking.is_none()
@@ -177,16 +178,16 @@ impl Connection {
             let patience = self.path().is_up.then_some(LINK_PATIENCE);
             *blocking = Some(BlockingSession::open(
                 config,
+                has_timestamps,
                 connectivity,
                 events,
                 patience,
             )?);
         }
-        let blocking = blocking.as_ref().map(|one| one.zenoh.clone());
+        let blocking = blocking.as_ref().map(|one| one.puts.clone());
         Ok(PutSessions {
-            main: self.zenoh.clone(),
+            main: PutSession::new(self.zenoh.clone(), has_timestamps),
             blocking: blocking.filter(|_| waits),
-            stamp_messages: zenoh_config::stamps_messages(&self.config),
         })
     }
 
@@ -197,7 +198,8 @@ impl Connection {
 
     /// The session for blocking puts, if it is open.
     pub(crate) fn blocking_puts(&self) -> Option<zenoh::Session> {
-        self.blocking().as_ref().map(|one| one.zenoh.clone())
+        let blocking = self.blocking();
+        blocking.as_ref().map(|one| one.puts.zenoh.clone())
     }
 
     /// All zenoh sessions of this process, except that of its router.
@@ -233,7 +235,7 @@ impl Connection {
         self.takeover = None;
         let patience = self.stall_timeout.max(Duration::from_millis(100));
         let second = self.blocking().take();
-        let second = second.map(|second| second.zenoh.close().timeout(patience).wait());
+        let second = second.map(|second| second.puts.zenoh.close().timeout(patience).wait());
         let main = self.zenoh.close().timeout(patience).wait();
         // The router is closed last, because other sessions are reached through it.
         let router = if self.is_beside {

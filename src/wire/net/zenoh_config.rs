@@ -274,6 +274,8 @@ pub(crate) fn blocking(
         "qos/publication",
         r#"[{key_exprs:["**/@adv/**"],config:{congestion_control:"drop"}}]"#,
     )?;
+    // Its messages have their timestamps before they are put.
+    set(&mut config, "timestamping/enabled", "false")?;
     set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
     Ok(Some(config))
 }

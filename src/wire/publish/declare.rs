@@ -45,7 +45,7 @@ pub(crate) fn declare(
         shared_memory: shared_memory.cloned(),
     };
     let timeout = connection.stall_timeout;
-    let blocking = sessions.blocking.clone();
+    let blocking = sessions.blocking.as_ref().map(|one| one.zenoh.clone());
     let stalls = Stalls::new(nodes.clone(), events.clone(), timeout, blocking);
     let bulk = match connection.order {
         SendOrder::AllTopics => None,

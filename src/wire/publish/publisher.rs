@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use bytes::Bytes;
 use zenoh::Wait;
@@ -17,7 +16,7 @@ use zenoh::matching::MatchingStatus;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority, Reliability as ZenohReliability};
 use zenoh::sample::Locality;
-use zenoh::time::{NTP64, Timestamp, TimestampId};
+use zenoh::time::Timestamp;
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 
 use crate::ros::Reliability;
@@ -28,7 +27,7 @@ use super::shared_memory::SharedMemory;
 use crate::wire::dialect::interface::{Attachment, MessageForm, TopicSpec};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
-use crate::wire::net::blocking_session::PutSessions;
+use crate::wire::net::blocking_session::{PutSession, PutSessions, Stamps};
 use crate::wire::net::now::unix_nanos;
 use crate::wire::options::Congestion;
 
@@ -47,15 +46,8 @@ pub(crate) struct PutRules {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamped {
     attachment: Option<Attachment>,
-    /// Without it, zenoh reads the clock for one, if its messages have one.
+    /// That of zenoh; `None` if messages have none.
     time: Option<Timestamp>,
-}
-
-impl Stamped {
-    /// Without a time of zenoh: for a put in another session than that of the publisher.
-    pub(crate) fn without_time(self) -> Self {
-        Self { time: None, ..self }
-    }
 }
 
 /// Puts on the topic of a volatile publisher, behind everything that the publisher puts.
@@ -109,36 +101,11 @@ pub(crate) struct TopicPublisher {
     sink: Sink,
     form: MessageForm,
     sequence: i64,
-    /// `None` if messages have no zenoh timestamp, or get it from zenoh: those of latched topics.
-    stamps: Option<Stamps>,
+    /// The zenoh timestamps of messages, if they have one.
+    stamps: Option<Arc<Stamps>>,
     shared_memory: Option<SharedMemory>,
     /// `None` for latched topics, whose messages go through one cache.
     low: Option<Arc<LowPut>>,
-}
-
-/// The zenoh timestamps of messages, from a reading of the clock that is made anyway; they rise for each topic.
-#[derive(Debug)]
-struct Stamps {
-    session: TimestampId,
-    last: NTP64,
-}
-
-impl Stamps {
-    fn of(session: &zenoh::Session) -> Self {
-        let now = session.new_timestamp();
-        Self {
-            session: *now.get_id(),
-            last: *now.get_time(),
-        }
-    }
-
-    /// The timestamp of a message that is put at `unix_nanos`; later than the one before.
-    #[inline]
-    fn next(&mut self, unix_nanos: i64) -> Timestamp {
-        let since = Duration::from_nanos(u64::try_from(unix_nanos).unwrap_or(0));
-        self.last = NTP64::from(since).max(NTP64(self.last.0.saturating_add(1)));
-        Timestamp::new(self.last, self.session)
-    }
 }
 
 #[derive(Debug)]
@@ -163,7 +130,10 @@ impl TopicPublisher {
         };
         let key = KeyExpr::try_from(topic.key.clone()).map_err(fail)?;
         let blocking = sessions.blocking_for(rules.waits);
-        let session = blocking.unwrap_or(&sessions.main);
+        let PutSession {
+            zenoh: session,
+            stamps,
+        } = blocking.unwrap_or(&sessions.main);
         let reliability = match topic.reliability {
             Reliability::Reliable => ZenohReliability::Reliable,
             Reliability::BestEffort => ZenohReliability::BestEffort,
@@ -183,10 +153,13 @@ impl TopicPublisher {
             let mut builder = builder
                 .cache(CacheConfig::default().max_samples(latched.samples))
                 .publisher_detection();
+            let has_clock = blocking.is_none() && stamps.is_some();
+            let numbered = MissDetectionConfig::default();
             if let Some(heartbeat) = latched.heartbeat {
-                builder = builder.sample_miss_detection(
-                    MissDetectionConfig::default().sporadic_heartbeat(heartbeat),
-                );
+                builder = builder.sample_miss_detection(numbered.sporadic_heartbeat(heartbeat));
+            } else if !has_clock {
+                // Without numbers, the cache of zenoh needs the clock of its session.
+                builder = builder.sample_miss_detection(numbered);
             }
             Sink::Latched(Box::new(builder.wait().map_err(fail)?))
         } else {
@@ -210,6 +183,7 @@ impl TopicPublisher {
             Some(key) => Some(
                 sessions
                     .main
+                    .zenoh
                     .liveliness()
                     .declare_token(key.clone())
                     .wait()
@@ -223,8 +197,7 @@ impl TopicPublisher {
             form: topic.form,
             sequence: 0,
             shared_memory: rules.shared_memory.clone(),
-            stamps: (sessions.stamp_messages && topic.latched.is_none())
-                .then(|| Stamps::of(session)),
+            stamps: stamps.clone(),
             low,
         })
     }
@@ -241,23 +214,37 @@ impl TopicPublisher {
         self.put_with(payload, stamped)
     }
 
-    /// What goes with the next payload, with the present time. Separate from the put, so that two entities of one topic
-    /// can share the sequence numbers.
+    /// What goes with the next payload, with the present time.
     #[inline]
     pub(crate) fn stamp(&mut self) -> Stamped {
         let now = unix_nanos();
         Stamped {
             attachment: self.attachment_at(now),
-            time: self.stamps.as_mut().map(|stamps| stamps.next(now)),
+            time: self.time_at(now),
         }
     }
 
-    /// The same, with this source time.
+    /// The same for the next payload of this topic, which `other` puts: they share the sequence numbers.
+    pub(crate) fn stamp_for(&mut self, other: &Self) -> Stamped {
+        let now = unix_nanos();
+        Stamped {
+            attachment: self.attachment_at(now),
+            time: other.time_at(now),
+        }
+    }
+
+    /// The same as [`TopicPublisher::stamp`], with this source time.
     pub(crate) fn stamp_with(&mut self, source: Time<Ros>) -> Stamped {
         Stamped {
             attachment: self.attachment_at(source.as_nanos()),
-            time: None,
+            time: self.time_at(unix_nanos()),
         }
+    }
+
+    #[inline]
+    fn time_at(&self, unix_nanos: i64) -> Option<Timestamp> {
+        let stamps = self.stamps.as_ref();
+        stamps.map(|stamps| stamps.next(unix_nanos))
     }
 
     #[inline]
@@ -286,6 +273,7 @@ impl TopicPublisher {
             Sink::Latched(publisher) => publisher
                 .put(Bytes::copy_from_slice(&payload))
                 .attachment(attachment)
+                .timestamp(time)
                 .wait(),
         }
     }
@@ -344,30 +332,5 @@ fn congestion_control(rules: &PutRules, has_blocking_session: bool) -> Congestio
         Congestion::BlockFirst if rules.waits => CongestionControl::BlockFirst,
         // The session for blocking puts waits before it drops.
         Congestion::Block | Congestion::BlockFirst | Congestion::Drop => CongestionControl::Drop,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stamps_are_unix_times_and_rise_when_the_clock_does_not() {
-        let session = TimestampId::rand();
-        let mut stamps = Stamps {
-            session,
-            last: NTP64(0),
-        };
-        let second = 1_700_000_000_500_000_000;
-        let first = stamps.next(second);
-        assert_eq!(*first.get_id(), session);
-        let since = first.get_time().to_duration();
-        assert_eq!(since, Duration::from_millis(1_700_000_000_500));
-        let mut before = first;
-        for nanos in [second, second - 1_000, second + 1, i64::MIN, second + 2] {
-            let next = stamps.next(nanos);
-            assert!(next > before, "{nanos}");
-            before = next;
-        }
     }
 }

@@ -1,19 +1,23 @@
 //! What subscribers receive: keys, attachments, order, history, no losses.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros::{Durability, History, Qos, Reliability};
-use bagplay::wire::{Drained, Gid, Protocol, SendOrder, SourceStamps, Token};
+use bagplay::time::Time;
+use bagplay::wire::{
+    ClockOptions, Drained, Gid, Played, Protocol, SendOrder, SourceStamps, Token, WireOptions,
+};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
 use crate::support::network::{
-    Pipe, STRING, STRING_HASH, message, number, open, options, payload, peer, played, router,
-    subscribe, take,
+    CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, message, node, number, open, options,
+    payload, peer, played, router, subscribe, take,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -82,6 +86,115 @@ fn source_timestamps_show_the_wall_time_or_the_log_time() {
     }
 }
 
+/// A clock before each message, in line with it.
+const IN_LINE: ClockOptions = ClockOptions {
+    hz: None,
+    per_message: true,
+};
+
+/// Each kind of topic.
+fn one_of_each() -> [Played; 4] {
+    let both = [Durability::Volatile, Durability::TransientLocal].map(|durability| {
+        [Reliability::Reliable, Reliability::BestEffort].map(|reliability| Qos {
+            durability,
+            reliability,
+            ..Qos::default()
+        })
+    });
+    let [[reliable, lossy], [latched, lossy_latched]] = both;
+    [
+        played(0, "/reliable", Some(reliable)),
+        played(1, "/lossy", Some(lossy)),
+        played(2, "/latched", Some(latched)),
+        played(3, "/lossy_latched", Some(lossy_latched)),
+    ]
+}
+
+/// With a clock before each message, all topics and the clock use one session; otherwise best-effort topics use another
+/// one than reliable topics.
+#[test]
+fn the_timestamps_of_zenoh_rise_for_each_topic() {
+    const ROUNDS: u32 = 20;
+    for (stamps, is_in_line) in [
+        (SourceStamps::Wall, true),
+        (SourceStamps::Wall, false),
+        (SourceStamps::Log, true),
+        (SourceStamps::Log, false),
+    ] {
+        let (session, events, endpoint) = router(|options| options.source_stamps = stamps);
+        let clock = is_in_line.then_some(IN_LINE);
+        let topics = one_of_each();
+        let (mut output, skipped) = session.advertise(&topics, clock).unwrap();
+        assert!(skipped.is_empty(), "{skipped:?}");
+        // A node without a clock adds no timestamps to messages that come without one.
+        let node = node("\"peer\"", &endpoint, &[("timestamping/enabled", "false")]);
+        let (_subscriber, samples) = subscribe(&node, "0/**");
+        for _ in &topics {
+            events.wait_for_match();
+        }
+        let mut sent = 0;
+        for round in 0..ROUNDS {
+            for topic in &topics {
+                if is_in_line {
+                    output.clock(Time::from_nanos(i64::from(sent) + 1));
+                }
+                let message = message(topic.id.0, payload(round, 100));
+                assert_eq!(output.message(&message, Occasion::Due), Delivery::Sent);
+                sent += 1;
+            }
+        }
+        let mut last = HashMap::new();
+        let mut by_session = HashSet::new();
+        while sent > 0 {
+            let sample = take(&samples);
+            let stamp = *sample.timestamp().expect("a timestamp");
+            by_session.insert(*stamp.get_id());
+            let key = sample.key_expr().to_string();
+            sent -= u32::from(key != CLOCK_KEY);
+            let before = last.insert((key, *stamp.get_id()), stamp);
+            assert!(
+                before.is_none_or(|before| before < stamp),
+                "{stamps:?}: {before:?}, then {stamp} on {}",
+                sample.key_expr()
+            );
+        }
+        let sessions = if is_in_line { 1 } else { 2 };
+        assert_eq!(by_session.len(), sessions, "{stamps:?}");
+    }
+}
+
+#[test]
+fn a_configuration_without_timestamps_is_kept_for_each_kind_of_topic() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("zenoh.json5");
+    std::fs::write(
+        &file,
+        "{mode: 'router', scouting: {delay: 0, multicast: {enabled: false}}, timestamping: {enabled: false}}",
+    )
+    .unwrap();
+    let endpoint = free_endpoint();
+    let options = WireOptions {
+        config_file: Some(file),
+        ..options(std::slice::from_ref(&endpoint), &[])
+    };
+    let (session, events) = open(&options);
+    let topics = one_of_each();
+    let (mut output, skipped) = session.advertise(&topics, None).unwrap();
+    assert!(skipped.is_empty(), "{skipped:?}");
+    let node = node("\"peer\"", &endpoint, &[("timestamping/enabled", "false")]);
+    let (_subscriber, samples) = subscribe(&node, "0/**");
+    for _ in &topics {
+        events.wait_for_match();
+    }
+    for topic in &topics {
+        output.message(&message(topic.id.0, payload(7, 100)), Occasion::Due);
+    }
+    for _ in &topics {
+        let sample = take(&samples);
+        assert_eq!(sample.timestamp(), None, "{}", sample.key_expr());
+    }
+}
+
 /// As `rmw_zenoh` subscribes to a latched topic: what it receives, up to the last message.
 fn late_joiner(node: &zenoh::Session, depth: usize) -> Vec<u32> {
     let (tell, samples) = bounded(1000);
@@ -117,10 +230,14 @@ fn a_late_joiner_of_a_latched_topic_gets_the_last_samples() {
     };
     for reliability in [Reliability::Reliable, Reliability::BestEffort] {
         // Large ones, too, which have no lane of their own if they are latched.
-        for (order, size) in [(SendOrder::AllTopics, 100), (SendOrder::PerTopic, 100_000)] {
+        for (order, size, clock) in [
+            (SendOrder::AllTopics, 100, None),
+            (SendOrder::AllTopics, 100, Some(IN_LINE)),
+            (SendOrder::PerTopic, 100_000, None),
+        ] {
             let (session, _, endpoint) = router(|options| options.order = order);
             let map = played(0, "/map", Some(Qos { reliability, ..qos }));
-            let (mut output, _) = session.advertise(&[map], None).unwrap();
+            let (mut output, _) = session.advertise(&[map], clock).unwrap();
             for n in 0..25 {
                 output.message(&message(0, payload(n, size)), Occasion::Due);
             }
