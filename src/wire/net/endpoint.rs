@@ -98,6 +98,11 @@ pub(crate) fn any_port(listen: &str) -> Option<String> {
     host_and_port(listen).map(|(host, _)| format!("tcp/{host}:0"))
 }
 
+/// Whether an endpoint at which a session listens is known before the session is open.
+pub(crate) fn has_fixed_port(listen: &str) -> bool {
+    host_and_port(listen).is_some_and(|(_, port)| port != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,5 +185,7 @@ mod tests {
             assert_eq!(on_loopback(listen).as_deref(), expected, "{listen}");
         }
         assert_eq!(any_port("tcp/[::]:7447").as_deref(), Some("tcp/[::]:0"));
+        let fixed = ["tcp/[::]:7447", "tcp/[::]:0", "tcp/host"].map(has_fixed_port);
+        assert_eq!(fixed, [true, false, false]);
     }
 }

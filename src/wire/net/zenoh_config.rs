@@ -12,7 +12,7 @@ use serde_json::Value;
 use zenoh::Config;
 use zenoh::config::ZenohId;
 
-use super::endpoint::any_port;
+use super::endpoint::{any_port, has_fixed_port};
 use crate::untrusted::read_text;
 use crate::untrusted::yaml::{self, Entry, Node};
 use crate::wire::error::{Cause, WireError};
@@ -281,13 +281,15 @@ pub(crate) fn blocking(
 }
 
 /// The configuration of another session of this process that is reached in the same ways as the one that has `config`.
-/// Where that one listens, this one listens at a free port of the same address.
+/// Where that one listens, this one listens at a free port of the same address, and connects to it: that one tells the
+/// nodes that have linked to it where this one listens.
 pub(crate) fn another(mut config: Config) -> Result<Config, WireError> {
     if !is_client(&config) {
-        let listen: Vec<String> = peer_listeners(&config)
-            .iter()
-            .filter_map(|endpoint| any_port(endpoint))
-            .collect();
+        let listeners = of_peer(&config, "listen/endpoints");
+        let listen: Vec<String> = listeners.iter().filter_map(|one| any_port(one)).collect();
+        let mut connect = of_peer(&config, "connect/endpoints");
+        connect.extend(listeners.into_iter().filter(|one| has_fixed_port(one)));
+        set(&mut config, "connect/endpoints", &list(&connect))?;
         set(&mut config, "listen/endpoints", &list(&listen))?;
         set(
             &mut config,
@@ -303,8 +305,9 @@ fn is_client(config: &Config) -> bool {
     mode.contains("client")
 }
 
-fn peer_listeners(config: &Config) -> Vec<String> {
-    let json = config.get_json("listen/endpoints").unwrap_or_default();
+/// The endpoints of a peer under this key.
+fn of_peer(config: &Config, key: &str) -> Vec<String> {
+    let json = config.get_json(key).unwrap_or_default();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
     let endpoints = value.get("peer").unwrap_or(&value).as_array();
     let endpoints = endpoints.into_iter().flatten();
@@ -440,7 +443,10 @@ mod tests {
         };
         let config = another(built_in(&role, Duration::from_secs(5)).unwrap()).unwrap();
         for (key, value) in [
-            ("connect/endpoints", "[\"tcp/localhost:7447\"]"),
+            (
+                "connect/endpoints",
+                "[\"tcp/localhost:7447\",\"tcp/0.0.0.0:7450\"]",
+            ),
             (
                 "listen/endpoints",
                 "[\"tcp/localhost:0\",\"tcp/0.0.0.0:0\"]",

@@ -161,6 +161,20 @@ fn a_configuration_file_is_used_with_the_given_endpoints() {
     reaches(&session, &events, || peer(&endpoint));
 }
 
+/// A configuration without a router, in which nodes connect to the player: they find its other sessions, too.
+#[test]
+fn nodes_that_connect_to_a_configured_peer_get_reliable_messages() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("zenoh.json5");
+    std::fs::write(
+        &file,
+        "{mode: 'peer', scouting: {multicast: {enabled: false}}, timestamping: {enabled: true}}",
+    )
+    .unwrap();
+    let (session, events, endpoint) = router(|options| options.config_file = Some(file.clone()));
+    reaches(&session, &events, || peer(&endpoint));
+}
+
 #[test]
 fn a_subscriber_that_reads_nothing_is_reported_by_name() {
     let (session, events, endpoint) =
