@@ -183,8 +183,7 @@ impl Meter {
         Permit {
             meter: Arc::clone(self),
             bytes,
-            thread: std::thread::current().id(),
-            memory: Vec::new(),
+            spare: None,
         }
     }
 
@@ -258,12 +257,12 @@ impl Meter {
         self.lock().is_closed
     }
 
-    fn give_back(&self, bytes: u64, spare: Spare) {
+    fn give_back(&self, bytes: u64, spare: Option<Spare>) {
         let dropped = self.change(|state, meter| {
             meter.bytes -= bytes;
             state.usage.live_bytes -= bytes;
             let rest = self.budget.rest(state);
-            state.spares.keep(spare, rest)
+            spare.map(|it| state.spares.keep(it, rest))
         });
         drop(dropped);
     }
@@ -301,10 +300,8 @@ impl Drop for Busy {
 pub(crate) struct Permit {
     meter: Arc<Meter>,
     bytes: u64,
-    /// The thread that asked for the permit, and fills the memory.
-    thread: ThreadId,
-    /// The memory that was counted; empty until [`CountedBytes`] are dropped.
-    memory: Vec<u8>,
+    /// The memory that was counted, once [`CountedBytes`] are dropped.
+    spare: Option<Spare>,
 }
 
 impl Permit {
@@ -315,11 +312,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let spare = Spare {
-            bytes: std::mem::take(&mut self.memory),
-            thread: self.thread,
-        };
-        self.meter.give_back(self.bytes, spare);
+        self.meter.give_back(self.bytes, self.spare.take());
     }
 }
 
@@ -330,18 +323,26 @@ pub(crate) struct CountedBytes {
     // lie.
     pub(crate) bytes: ChunkBytes,
     pub(crate) permit: Permit,
+    filled_by: ThreadId,
 }
 
 impl CountedBytes {
+    /// Bytes that this thread has written.
     pub(crate) fn new(bytes: impl Into<ChunkBytes>, permit: Permit) -> Self {
-        let bytes = bytes.into();
-        Self { bytes, permit }
+        Self {
+            bytes: bytes.into(),
+            permit,
+            filled_by: std::thread::current().id(),
+        }
     }
 }
 
 impl Drop for CountedBytes {
     fn drop(&mut self) {
-        self.permit.memory = self.bytes.take_heap();
+        self.permit.spare = Some(Spare {
+            bytes: self.bytes.take_heap(),
+            filled_by: self.filled_by,
+        });
     }
 }
 
@@ -444,9 +445,12 @@ mod tests {
         let budget = Budget::new(2 * SIZE as u64);
         let (a, b) = (Meter::new(&budget), Meter::new(&budget));
         assert_eq!(spare(&b, SIZE), None);
-        used(&a, 1);
+        let filled = CountedBytes::new(vec![1; SIZE], a.permit(SIZE as u64));
         std::thread::scope(|scope| {
-            let another = scope.spawn(|| spare(&b, SIZE));
+            let another = scope.spawn(|| {
+                drop(filled);
+                spare(&b, SIZE)
+            });
             assert_eq!(another.join().expect("no panic"), None);
         });
         let (permit, taken) = b.permit_with_spare(SIZE - 9);
