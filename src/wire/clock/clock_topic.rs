@@ -394,7 +394,7 @@ mod tests {
     use super::*;
     use crate::wire::dialect::interface::{MessageForm, Nodes};
     use crate::wire::dialect::plan::CLOCK;
-    use crate::wire::net::blocking_session::{PutSession, PutSessions};
+    use crate::wire::net::sessions::put::{PutSession, PutSessions};
     use crate::wire::options::Congestion;
     use crate::wire::publish::monitor::Lane;
     use zenoh::Wait;
@@ -450,7 +450,7 @@ mod tests {
             per_message: true,
         };
         let sessions = PutSessions {
-            main: PutSession::new(main.clone(), false),
+            main: PutSession::without_clock(main.clone(), false),
             blocking: None,
         };
         let needs = ClockNeeds::new(sessions, rules, false, events, stalls);

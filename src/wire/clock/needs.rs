@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::arrivals::Arrivals;
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::Events;
-use crate::wire::net::blocking_session::PutSessions;
+use crate::wire::net::sessions::put::PutSessions;
 use crate::wire::publish::monitor::TopicCounts;
 use crate::wire::publish::publisher::PutRules;
 use crate::wire::publish::stalls::Stalls;

@@ -10,12 +10,14 @@ use std::time::Duration;
 use zenoh::Wait;
 use zenoh::session::TransportEventsListener;
 
-use super::blocking_session::{BlockingSession, PutSession, PutSessions};
 use super::connectivity::{Connectivity, PathState, watch_links};
 use super::env::Environment;
 use super::join::{Joined, Target, join, require_files};
 use super::router::RouterSlot;
 use super::router::takeover::RouterTakeover;
+use super::sessions::blocking::BlockingSession;
+use super::sessions::config;
+use super::sessions::put::{PutSession, PutSessions};
 use super::zenoh_config;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
@@ -41,6 +43,8 @@ pub(crate) struct Connection {
     /// Whether another connection of this process was there before. That one closes the router.
     is_beside: bool,
     pub(crate) zenoh: zenoh::Session,
+    /// The same session.
+    main: PutSession,
     blocking: Mutex<Option<BlockingSession>>,
     pub(crate) router: RouterSlot,
     config: zenoh::Config,
@@ -89,6 +93,7 @@ impl Connection {
             links: Some(links),
             takeover,
             is_beside: false,
+            main: PutSession::opened_with(&config, zenoh.clone()),
             zenoh,
             blocking: Mutex::default(),
             router,
@@ -105,7 +110,7 @@ impl Connection {
         events: &Events,
     ) -> Result<Self, WireError> {
         require_files(self.connectivity.sessions())?;
-        let mut config = zenoh_config::another(self.config.clone())?;
+        let mut config = config::another(self.config.clone())?;
         let zid = zenoh_config::set_random_id(&mut config)?;
         self.connectivity.add(&zid);
         let opened = zenoh::open(config.clone())
@@ -131,6 +136,7 @@ impl Connection {
             links: Some(links),
             takeover: None,
             is_beside: true,
+            main: PutSession::opened_with(&config, zenoh.clone()),
             zenoh,
             blocking: Mutex::default(),
             router: self.router.clone(),
@@ -167,26 +173,25 @@ impl Connection {
 
     /// The zenoh sessions for messages. The session for blocking puts is opened when a topic first needs it.
     pub(crate) fn put_sessions(&self, waits: bool) -> Result<PutSessions, WireError> {
-        let has_timestamps = zenoh_config::stamps_messages(&self.config);
         let mut blocking = self.blocking();
         if waits
             && blocking.is_none()
             && self.congestion == Congestion::Block
-            && let Some(config) = zenoh_config::blocking(self.config.clone(), self.stall_timeout)?
+            && let Some(config) = config::blocking(self.config.clone(), self.stall_timeout)?
         {
             let (connectivity, events) = (&self.connectivity, &self.events);
             let patience = self.path().is_up.then_some(LINK_PATIENCE);
             *blocking = Some(BlockingSession::open(
                 config,
-                has_timestamps,
+                self.main.timestamps.is_some(),
                 connectivity,
                 events,
                 patience,
             )?);
         }
-        let blocking = blocking.as_ref().map(|one| one.puts.clone());
+        let blocking = blocking.as_ref().map(|one| one.session.clone());
         Ok(PutSessions {
-            main: PutSession::new(self.zenoh.clone(), has_timestamps),
+            main: self.main.clone(),
             blocking: blocking.filter(|_| waits),
         })
     }
@@ -199,7 +204,7 @@ impl Connection {
     /// The session for blocking puts, if it is open.
     pub(crate) fn blocking_puts(&self) -> Option<zenoh::Session> {
         let blocking = self.blocking();
-        blocking.as_ref().map(|one| one.puts.zenoh.clone())
+        blocking.as_ref().map(|one| one.session.zenoh.clone())
     }
 
     /// All zenoh sessions of this process, except that of its router.
@@ -235,7 +240,7 @@ impl Connection {
         self.takeover = None;
         let patience = self.stall_timeout.max(Duration::from_millis(100));
         let second = self.blocking().take();
-        let second = second.map(|second| second.puts.zenoh.close().timeout(patience).wait());
+        let second = second.map(|second| second.session.zenoh.close().timeout(patience).wait());
         let main = self.zenoh.close().timeout(patience).wait();
         // The router is closed last, because other sessions are reached through it.
         let router = if self.is_beside {

@@ -5,6 +5,7 @@
 //! was a loss before.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub(crate) struct Connectivity {
 #[derive(Default, Debug)]
 struct Links {
     /// The sessions of this process that carry messages, by id. A link between two of them is no connection to
-    /// the network.
+    /// the network, unless the other one has clients.
     sessions: BTreeMap<String, Session>,
     losses: u64,
     /// The session is closing: waiting ends.
@@ -47,22 +48,31 @@ struct Links {
 #[derive(Default, Debug)]
 struct Session {
     routers: BTreeSet<String>,
-    others: BTreeSet<String>,
+    peers: BTreeSet<String>,
+    clients: BTreeSet<String>,
+    /// Other sessions of this process.
+    own: BTreeSet<String>,
     /// Set by the first link to a router: from then on other links do not suffice, because new nodes are found
     /// through a router.
     needs_router: bool,
 }
 
-impl Session {
-    fn is_up(&self) -> bool {
-        !self.routers.is_empty() || (!self.needs_router && !self.others.is_empty())
-    }
-}
-
 impl Links {
     /// Each session carries messages that the others do not, so each needs a connection.
     fn is_up(&self) -> bool {
-        !self.sessions.is_empty() && self.sessions.values().all(Session::is_up)
+        !self.sessions.is_empty() && self.sessions.values().all(|one| self.is_connected(one))
+    }
+
+    fn is_connected(&self, session: &Session) -> bool {
+        let forwards = |own: &String| {
+            // A peer forwards to its clients what other peers send.
+            let linked = self.sessions.get(own);
+            linked.is_some_and(|one| !one.clients.is_empty())
+        };
+        let is_linked = !session.peers.is_empty()
+            || !session.clients.is_empty()
+            || session.own.iter().any(forwards);
+        !session.routers.is_empty() || (!session.needs_router && is_linked)
     }
 
     fn has_lost_router(&self) -> bool {
@@ -70,13 +80,6 @@ impl Links {
         sessions.clone().any(|session| session.needs_router)
             && sessions.all(|session| session.routers.is_empty())
     }
-}
-
-/// What is at the other end of a link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RemoteKind {
-    Router,
-    Other,
 }
 
 impl Connectivity {
@@ -100,19 +103,20 @@ impl Connectivity {
     }
 
     /// A link from session `near` of this process to session `zid` opened. Returns whether the state changed.
-    pub(crate) fn opened(&self, near: &str, zid: &str, kind: RemoteKind) -> bool {
+    pub(crate) fn opened(&self, near: &str, zid: &str, kind: WhatAmI) -> bool {
         self.change(|links| {
-            if links.sessions.contains_key(zid) {
-                return;
-            }
+            let is_own = links.sessions.contains_key(zid);
             let Some(session) = links.sessions.get_mut(near) else {
                 return;
             };
-            match kind {
-                RemoteKind::Router => session.routers.insert(zid.to_owned()),
-                RemoteKind::Other => session.others.insert(zid.to_owned()),
+            let others = match kind {
+                _ if is_own => &mut session.own,
+                WhatAmI::Router => &mut session.routers,
+                WhatAmI::Peer => &mut session.peers,
+                WhatAmI::Client => &mut session.clients,
             };
-            session.needs_router |= kind == RemoteKind::Router;
+            others.insert(zid.to_owned());
+            session.needs_router |= !session.routers.is_empty();
         })
     }
 
@@ -120,8 +124,14 @@ impl Connectivity {
     pub(crate) fn closed(&self, near: &str, zid: &str) -> bool {
         self.change(|links| {
             if let Some(session) = links.sessions.get_mut(near) {
-                session.routers.remove(zid);
-                session.others.remove(zid);
+                for others in [
+                    &mut session.routers,
+                    &mut session.peers,
+                    &mut session.clients,
+                    &mut session.own,
+                ] {
+                    others.remove(zid);
+                }
             }
         })
     }
@@ -191,6 +201,9 @@ impl Connectivity {
     }
 }
 
+const OF_CLIENTS: &str = "a zenoh client is linked to the player itself: a message that it has no room for within a \
+     millisecond is lost, and not counted; link it to a zenoh router, or make it a peer";
+
 /// Reports the links of `session` to `connectivity`, to which the session was added before, and changes of the
 /// connection to `events`.
 pub(crate) fn watch_links(
@@ -200,11 +213,18 @@ pub(crate) fn watch_links(
 ) -> Result<TransportEventsListener<()>, WireError> {
     let (events, connectivity) = (events.clone(), Arc::clone(connectivity));
     let near = session.zid().to_string();
+    let has_warned = AtomicBool::new(false);
     let listener = session
         .info()
         .transport_events_listener()
         .history(true)
-        .callback(move |event| changed(&near, &event, &events, &connectivity))
+        .callback(move |event| {
+            let is_client = event.transport().whatami() == WhatAmI::Client;
+            if is_client && !has_warned.swap(true, Ordering::Relaxed) {
+                events.warn(OF_CLIENTS.to_owned());
+            }
+            changed(&near, &event, &events, &connectivity);
+        })
         .wait();
     listener.map_err(|source| WireError::Declare {
         what: "a listener for links".to_owned(),
@@ -214,16 +234,9 @@ pub(crate) fn watch_links(
 
 fn changed(near: &str, event: &TransportEvent, events: &Events, connectivity: &Connectivity) {
     let zid = event.transport().zid().to_string();
+    let kind = event.transport().whatami();
     let is_change = match event.kind() {
-        SampleKind::Put => {
-            let is_router = event.transport().whatami() == WhatAmI::Router;
-            let kind = if is_router {
-                RemoteKind::Router
-            } else {
-                RemoteKind::Other
-            };
-            connectivity.opened(near, &zid, kind)
-        }
+        SampleKind::Put => connectivity.opened(near, &zid, kind),
         SampleKind::Delete => connectivity.closed(near, &zid),
     };
     if is_change {
@@ -253,23 +266,23 @@ mod tests {
     fn the_path_is_lost_with_the_last_router() {
         let path = path();
         assert_eq!(state(&path), (false, 0));
-        assert!(path.opened(MAIN, "r1", RemoteKind::Router));
-        assert!(!path.opened(MAIN, "r2", RemoteKind::Router));
-        assert!(!path.opened(MAIN, "p", RemoteKind::Other));
+        assert!(path.opened(MAIN, "r1", WhatAmI::Router));
+        assert!(!path.opened(MAIN, "r2", WhatAmI::Router));
+        assert!(!path.opened(MAIN, "p", WhatAmI::Peer));
         assert!(!path.closed(MAIN, "r1"));
         assert!(path.closed(MAIN, "r2"));
         assert_eq!(state(&path), (false, 1));
-        assert!(path.opened(MAIN, "r3", RemoteKind::Router));
+        assert!(path.opened(MAIN, "r3", WhatAmI::Router));
         assert_eq!(state(&path), (true, 1));
     }
 
     #[test]
     fn a_loss_is_visible_after_it_has_ended() {
         let path = path();
-        path.opened(MAIN, "r", RemoteKind::Router);
+        path.opened(MAIN, "r", WhatAmI::Router);
         let before = path.state();
         path.closed(MAIN, "r");
-        path.opened(MAIN, "r", RemoteKind::Router);
+        path.opened(MAIN, "r", WhatAmI::Router);
         let after = path.state();
         assert!(before.is_up && after.is_up && after.losses > before.losses);
     }
@@ -277,20 +290,20 @@ mod tests {
     #[test]
     fn each_session_needs_a_link_and_each_loss_counts() {
         let path = path();
-        path.opened(MAIN, "r", RemoteKind::Router);
+        path.opened(MAIN, "r", WhatAmI::Router);
         path.add(SECOND);
         // A session without any link so far has lost nothing.
         assert_eq!(state(&path), (false, 0));
-        assert!(path.opened(SECOND, "r", RemoteKind::Router));
+        assert!(path.opened(SECOND, "r", WhatAmI::Router));
         assert_eq!(state(&path), (true, 0));
         assert!(path.closed(MAIN, "r"));
-        assert!(path.opened(MAIN, "r", RemoteKind::Router));
+        assert!(path.opened(MAIN, "r", WhatAmI::Router));
         assert!(path.closed(SECOND, "r"));
         assert_eq!(state(&path), (false, 2));
         // One loss for both sessions: there was no connection in between.
         assert!(!path.closed(MAIN, "r"));
-        assert!(!path.opened(MAIN, "r", RemoteKind::Router));
-        assert!(path.opened(SECOND, "r", RemoteKind::Router));
+        assert!(!path.opened(MAIN, "r", WhatAmI::Router));
+        assert!(path.opened(SECOND, "r", WhatAmI::Router));
         assert_eq!(state(&path), (true, 2));
     }
 
@@ -299,17 +312,30 @@ mod tests {
         let path = path();
         path.add(SECOND);
         assert!(
-            !path.opened(MAIN, SECOND, RemoteKind::Other)
-                && !path.opened(SECOND, MAIN, RemoteKind::Other)
+            !path.opened(MAIN, SECOND, WhatAmI::Peer) && !path.opened(SECOND, MAIN, WhatAmI::Peer)
         );
         assert!(!path.closed(MAIN, SECOND) && !path.closed(SECOND, MAIN));
         assert_eq!(state(&path), (false, 0));
     }
 
     #[test]
+    fn clients_of_one_session_are_reached_from_the_sessions_that_are_linked_to_it() {
+        let path = path();
+        path.add(SECOND);
+        path.opened(MAIN, "c", WhatAmI::Client);
+        assert_eq!(state(&path), (false, 0));
+        assert!(path.opened(SECOND, MAIN, WhatAmI::Peer));
+        assert_eq!(state(&path), (true, 0));
+        assert!(path.closed(MAIN, "c"));
+        // A peer forwards nothing to other peers.
+        assert!(!path.opened(MAIN, "p", WhatAmI::Peer));
+        assert_eq!(state(&path), (false, 1));
+    }
+
+    #[test]
     fn a_session_that_could_not_be_opened_is_not_waited_for() {
         let path = path();
-        path.opened(MAIN, "r", RemoteKind::Router);
+        path.opened(MAIN, "r", WhatAmI::Router);
         path.add(SECOND);
         path.remove(SECOND);
         path.wait(Duration::MAX);
@@ -319,7 +345,7 @@ mod tests {
     #[test]
     fn without_a_router_a_link_to_a_peer_is_enough() {
         let path = path();
-        assert!(path.opened(MAIN, "p", RemoteKind::Other));
+        assert!(path.opened(MAIN, "p", WhatAmI::Peer));
         assert!(path.closed(MAIN, "p"));
         assert_eq!(state(&path), (false, 1));
     }
@@ -328,11 +354,11 @@ mod tests {
     fn a_router_is_lost_until_it_comes_back() {
         let path = path();
         assert!(!path.stays_lost(Duration::ZERO), "there was none");
-        path.opened(MAIN, "r", RemoteKind::Router);
+        path.opened(MAIN, "r", WhatAmI::Router);
         path.closed(MAIN, "r");
         assert!(path.wait_for_loss());
         assert!(path.stays_lost(Duration::ZERO));
-        path.opened(MAIN, "r", RemoteKind::Router);
+        path.opened(MAIN, "r", WhatAmI::Router);
         assert!(!path.stays_lost(Duration::MAX));
         path.closed(MAIN, "r");
         path.close();
@@ -344,7 +370,7 @@ mod tests {
         let path = path();
         path.add(SECOND);
         for session in [MAIN, SECOND] {
-            path.opened(session, "r", RemoteKind::Router);
+            path.opened(session, "r", WhatAmI::Router);
         }
         path.closed(MAIN, "r");
         assert!(!path.stays_lost(Duration::MAX));

@@ -98,9 +98,15 @@ pub(crate) fn any_port(listen: &str) -> Option<String> {
     host_and_port(listen).map(|(host, _)| format!("tcp/{host}:0"))
 }
 
-/// Whether an endpoint at which a session listens is known before the session is open.
-pub(crate) fn has_fixed_port(listen: &str) -> bool {
-    host_and_port(listen).is_some_and(|(_, port)| port != 0)
+/// An endpoint at which this host reaches a session that listens at `listeners`, on loopback if there is one. `None` if
+/// the system chooses all their ports.
+pub(crate) fn of_this_host(listeners: &[String]) -> Option<String> {
+    let is_fixed = |one: &&String| port(one).is_some_and(|port| port != 0);
+    let fixed = || listeners.iter().filter(is_fixed);
+    let local = fixed().find_map(|one| on_loopback(one));
+    // Without what configures the listener, as its interface.
+    let without_options = |one: &String| one.split(['?', '#']).next().unwrap_or(one).to_owned();
+    local.or_else(|| fixed().next().map(without_options))
 }
 
 #[cfg(test)]
@@ -185,7 +191,25 @@ mod tests {
             assert_eq!(on_loopback(listen).as_deref(), expected, "{listen}");
         }
         assert_eq!(any_port("tcp/[::]:7447").as_deref(), Some("tcp/[::]:0"));
-        let fixed = ["tcp/[::]:7447", "tcp/[::]:0", "tcp/host"].map(has_fixed_port);
-        assert_eq!(fixed, [true, false, false]);
+    }
+
+    #[test]
+    fn a_session_is_reached_on_loopback_if_it_listens_there_at_a_known_port() {
+        for (listeners, expected) in [
+            (&[][..], None),
+            (&["tcp/127.0.0.1:0", "tcp/host"], None),
+            (
+                &["tcp/10.0.0.1:1#iface=eth0", "tcp/10.0.0.2:2"],
+                Some("tcp/10.0.0.1:1"),
+            ),
+            (
+                &["tcp/127.0.0.1:0", "tcp/10.0.0.1:1", "tcp/0.0.0.0:2"],
+                Some("tcp/127.0.0.1:2"),
+            ),
+        ] {
+            let listeners: Vec<String> = listeners.iter().map(ToString::to_string).collect();
+            let reached = of_this_host(&listeners);
+            assert_eq!(reached.as_deref(), expected, "{listeners:?}");
+        }
     }
 }

@@ -12,7 +12,6 @@ use serde_json::Value;
 use zenoh::Config;
 use zenoh::config::ZenohId;
 
-use super::endpoint::{any_port, has_fixed_port};
 use crate::untrusted::read_text;
 use crate::untrusted::yaml::{self, Entry, Node};
 use crate::wire::error::{Cause, WireError};
@@ -237,18 +236,20 @@ pub(crate) fn beside(
     Ok(config)
 }
 
-/// Whether zenoh gives each message of a session a timestamp.
-pub(crate) fn stamps_messages(config: &Config) -> bool {
-    let text = |key| config.get_json(key).unwrap_or_default();
-    let mode = text("mode");
-    match serde_json::from_str(&text("timestamping/enabled")) {
-        Ok(Value::Bool(is_enabled)) => is_enabled,
-        Ok(Value::Object(by_mode)) => {
-            let is_enabled = by_mode.get(mode.trim_matches('"'));
-            is_enabled.and_then(Value::as_bool).unwrap_or(false)
-        }
-        _ => false,
-    }
+/// Whether messages of a session that is opened with `config` have zenoh timestamps: then it has a clock.
+pub(crate) fn has_timestamps(config: &Config) -> bool {
+    let value = |key| {
+        let json = config.get_json(key).unwrap_or_default();
+        serde_json::from_str(&json).unwrap_or(Value::Null)
+    };
+    let is_enabled = match value("timestamping/enabled") {
+        // As in zenoh, a configuration without a mode is that of a peer.
+        Value::Object(by_mode) => by_mode
+            .get(value("mode").as_str().unwrap_or("peer"))
+            .cloned(),
+        same_in_all_modes => Some(same_in_all_modes),
+    };
+    is_enabled == Some(Value::Bool(true))
 }
 
 /// Whether the links of a session share memory.
@@ -258,74 +259,22 @@ pub(crate) fn shares_memory(config: &Config) -> bool {
         .is_ok_and(|is_enabled| is_enabled == "true")
 }
 
-/// The configuration of the session for blocking puts, beside the session that has `config`. `None` for a
-/// client: its router would drop at once whatever its nodes have no room for.
-pub(crate) fn blocking(
-    config: Config,
-    stall_timeout: Duration,
-) -> Result<Option<Config>, WireError> {
-    if is_client(&config) {
-        return Ok(None);
-    }
-    let mut config = another(config)?;
-    // Repeated sequence numbers of a latched topic must not close the link of a subscriber that is stuck.
-    set(
-        &mut config,
-        "qos/publication",
-        r#"[{key_exprs:["**/@adv/**"],config:{congestion_control:"drop"}}]"#,
-    )?;
-    // Its messages have their timestamps before they are put.
-    set(&mut config, "timestamping/enabled", "false")?;
-    set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
-    Ok(Some(config))
-}
-
-/// The configuration of another session of this process that is reached in the same ways as the one that has `config`.
-/// Where that one listens, this one listens at a free port of the same address, and connects to it: that one tells the
-/// nodes that have linked to it where this one listens.
-pub(crate) fn another(mut config: Config) -> Result<Config, WireError> {
-    if !is_client(&config) {
-        let listeners = of_peer(&config, "listen/endpoints");
-        let listen: Vec<String> = listeners.iter().filter_map(|one| any_port(one)).collect();
-        let mut connect = of_peer(&config, "connect/endpoints");
-        connect.extend(listeners.into_iter().filter(|one| has_fixed_port(one)));
-        set(&mut config, "connect/endpoints", &list(&connect))?;
-        set(&mut config, "listen/endpoints", &list(&listen))?;
-        set(
-            &mut config,
-            "open/return_conditions/connect_scouted",
-            "false",
-        )?;
-    }
-    Ok(config)
-}
-
-fn is_client(config: &Config) -> bool {
+/// Whether a configuration has the mode `client`.
+pub(super) fn is_client(config: &Config) -> bool {
     let mode = config.get_json("mode").unwrap_or_default();
     mode.contains("client")
 }
 
-/// The endpoints of a peer under this key.
-fn of_peer(config: &Config, key: &str) -> Vec<String> {
-    let json = config.get_json(key).unwrap_or_default();
-    let value: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
-    let endpoints = value.get("peer").unwrap_or(&value).as_array();
-    let endpoints = endpoints.into_iter().flatten();
-    endpoints
-        .filter_map(|one| Some(one.as_str()?.to_owned()))
-        .collect()
-}
-
 /// How long a session waits before it drops a message that may be dropped.
 #[derive(Clone, Copy, Debug)]
-enum Patience {
+pub(super) enum Patience {
     /// Zenoh's default: a millisecond; for a large message a millisecond per fragment, 50 ms at most.
     Default,
     /// This long, also for a large message: the limit is for the whole message, as for a blocking put.
     StallTimeout(Duration),
 }
 
-fn set_patience(config: &mut Config, patience: Patience) -> Result<(), WireError> {
+pub(super) fn set_patience(config: &mut Config, patience: Patience) -> Result<(), WireError> {
     const DROP: &str = "transport/link/tx/queue/congestion_control/drop";
     let (wait, longest_for_fragments) = match patience {
         Patience::Default => ("1000".to_owned(), "50000"),
@@ -378,7 +327,7 @@ pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<(), Wir
 }
 
 /// Endpoints as a JSON list.
-fn list(endpoints: &[String]) -> String {
+pub(super) fn list(endpoints: &[String]) -> String {
     let quoted: Vec<String> = endpoints
         .iter()
         .map(|endpoint| format!("{endpoint:?}"))
@@ -435,115 +384,23 @@ mod tests {
     }
 
     #[test]
-    fn another_session_listens_at_a_free_port_of_each_address() {
-        let role = Role::Peer {
-            connect: vec!["tcp/localhost:7447".to_owned()],
-            listen: vec!["tcp/localhost:0".to_owned(), "tcp/0.0.0.0:7450".to_owned()],
-            is_answered: true,
-        };
-        let config = another(built_in(&role, Duration::from_secs(5)).unwrap()).unwrap();
-        for (key, value) in [
-            (
-                "connect/endpoints",
-                "[\"tcp/localhost:7447\",\"tcp/0.0.0.0:7450\"]",
-            ),
-            (
-                "listen/endpoints",
-                "[\"tcp/localhost:0\",\"tcp/0.0.0.0:0\"]",
-            ),
-        ] {
-            assert_eq!(config.get_json(key).unwrap(), value, "{key}");
-        }
-        let connect = vec!["tcp/10.0.0.1:7447".to_owned()];
-        let client = built_in(&Role::Client { connect }, Duration::from_secs(5)).unwrap();
-        let listen = client.get_json("listen/endpoints").unwrap();
-        assert_eq!(
-            another(client)
-                .unwrap()
-                .get_json("listen/endpoints")
-                .unwrap(),
-            listen
-        );
-    }
-
-    #[test]
-    fn messages_are_stamped_where_the_configuration_of_the_mode_says_so() {
+    fn messages_have_timestamps_if_the_configuration_of_the_mode_says_so() {
         for (mode, enabled, expected) in [
-            ("peer", "true", true),
-            ("peer", "false", false),
-            ("peer", "{router:true,peer:false,client:false}", false),
-            ("router", "{router:true,peer:false,client:false}", true),
+            ("\"peer\"", "true", true),
+            ("\"peer\"", "false", false),
+            ("\"peer\"", "{router:true,peer:false,client:false}", false),
+            ("\"router\"", "{router:true,peer:false,client:false}", true),
+            ("\"client\"", "{peer:true}", false),
+            ("null", "{peer:true}", true),
+            ("null", "{router:true}", false),
         ] {
             let mut config = Config::default();
-            set(&mut config, "mode", &format!("\"{mode}\"")).unwrap();
+            set(&mut config, "mode", mode).unwrap();
             set(&mut config, "timestamping/enabled", enabled).unwrap();
-            assert_eq!(stamps_messages(&config), expected, "{mode} {enabled}");
+            assert_eq!(has_timestamps(&config), expected, "{mode} {enabled}");
         }
         // zenoh's default.
-        assert!(!stamps_messages(&Config::default()));
-    }
-
-    /// `wait_before_drop` and `max_wait_before_drop_fragments`, both in µs.
-    fn waits(config: &Config) -> (String, String) {
-        let drop = "transport/link/tx/queue/congestion_control/drop";
-        let get = |key| config.get_json(&format!("{drop}/{key}")).unwrap();
-        (
-            get("wait_before_drop"),
-            get("max_wait_before_drop_fragments"),
-        )
-    }
-
-    #[test]
-    fn routers_and_the_second_session_wait_for_room_and_the_first_does_not() {
-        const TIMEOUT: Duration = Duration::from_secs(5);
-        let short = ("1000".to_owned(), "50000".to_owned());
-        let long = ("5000000".to_owned(), "0".to_owned());
-        let own = || vec!["tcp/127.0.0.1:1".to_owned()];
-        let peer = |connect| Role::Peer {
-            connect,
-            listen: own(),
-            is_answered: true,
-        };
-        let roles = [
-            Role::Router { listen: own() },
-            peer(own()),
-            Role::Client { connect: own() },
-        ];
-        let directory = tempfile::tempdir().unwrap();
-        for role in &roles {
-            let mode = match role {
-                Role::Router { .. } => "\"router\"",
-                Role::Peer { .. } => "\"peer\"",
-                Role::Client { .. } => "\"client\"",
-            };
-            let file = directory.path().join("zenoh.json5");
-            std::fs::write(&file, format!("{{mode: {mode}}}")).unwrap();
-            let mut overridden = built_in(&peer(own()), TIMEOUT).unwrap();
-            set(&mut overridden, "mode", mode).unwrap();
-            for config in [
-                built_in(role, TIMEOUT).unwrap(),
-                from_file(&file, &[], &[], TIMEOUT).unwrap(),
-                overridden,
-            ] {
-                let main = if is_router(&config) {
-                    // Without a session for blocking puts.
-                    let router = router(config.clone(), None).unwrap();
-                    assert_eq!(waits(&router), short, "{role:?}");
-                    let router = super::router(config.clone(), Some(TIMEOUT)).unwrap();
-                    assert_eq!(waits(&router), long, "{role:?}");
-                    // Also if the configuration comes from a router and has its wait.
-                    let beside = beside(router, "tcp/127.0.0.1:1", &own()).unwrap();
-                    assert_eq!(waits(&beside), short, "{role:?}");
-                    super::beside(config, "tcp/127.0.0.1:1", &own()).unwrap()
-                } else {
-                    config
-                };
-                assert_eq!(waits(&main), short, "{role:?}");
-                let second = blocking(main, TIMEOUT).unwrap();
-                assert_eq!(second.is_none(), matches!(role, Role::Client { .. }));
-                assert!(second.is_none_or(|second| waits(&second) == long));
-            }
-        }
+        assert!(!has_timestamps(&Config::default()));
     }
 
     #[test]

@@ -27,8 +27,9 @@ use super::shared_memory::SharedMemory;
 use crate::wire::dialect::interface::{Attachment, MessageForm, TopicSpec};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
-use crate::wire::net::blocking_session::{PutSession, PutSessions, Stamps};
 use crate::wire::net::now::unix_nanos;
+use crate::wire::net::sessions::put::PutSessions;
+use crate::wire::net::sessions::timestamps::Timestamps;
 use crate::wire::options::Congestion;
 
 /// How messages share the links with others.
@@ -46,8 +47,8 @@ pub(crate) struct PutRules {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamped {
     attachment: Option<Attachment>,
-    /// That of zenoh; `None` if messages have none.
-    time: Option<Timestamp>,
+    /// The zenoh timestamp; `None` if messages have none.
+    timestamp: Option<Timestamp>,
 }
 
 /// Puts on the topic of a volatile publisher, behind everything that the publisher puts.
@@ -69,7 +70,7 @@ impl LowPut {
         let payload = as_sent(self.shared_memory.as_ref(), payload);
         let put = self.session.put(&self.key, payload);
         put.attachment(stamped.attachment.map(bytes_of))
-            .timestamp(stamped.time)
+            .timestamp(stamped.timestamp)
             .priority(Self::PRIORITY)
             .reliability(self.reliability)
             .congestion_control(self.congestion)
@@ -101,8 +102,8 @@ pub(crate) struct TopicPublisher {
     sink: Sink,
     form: MessageForm,
     sequence: i64,
-    /// The zenoh timestamps of messages, if they have one.
-    stamps: Option<Arc<Stamps>>,
+    /// Makes the zenoh timestamps of messages; `None` if messages have none.
+    timestamps: Option<Arc<Timestamps>>,
     shared_memory: Option<SharedMemory>,
     /// `None` for latched topics, whose messages go through one cache.
     low: Option<Arc<LowPut>>,
@@ -130,16 +131,14 @@ impl TopicPublisher {
         };
         let key = KeyExpr::try_from(topic.key.clone()).map_err(fail)?;
         let blocking = sessions.blocking_for(rules.waits);
-        let PutSession {
-            zenoh: session,
-            stamps,
-        } = blocking.unwrap_or(&sessions.main);
+        let session = blocking.unwrap_or(&sessions.main);
         let reliability = match topic.reliability {
             Reliability::Reliable => ZenohReliability::Reliable,
             Reliability::BestEffort => ZenohReliability::BestEffort,
         };
         let congestion = congestion_control(rules, blocking.is_some());
         let builder = session
+            .zenoh
             .declare_publisher(key)
             .reliability(reliability)
             .congestion_control(congestion)
@@ -153,12 +152,11 @@ impl TopicPublisher {
             let mut builder = builder
                 .cache(CacheConfig::default().max_samples(latched.samples))
                 .publisher_detection();
-            let has_clock = blocking.is_none() && stamps.is_some();
             let numbered = MissDetectionConfig::default();
             if let Some(heartbeat) = latched.heartbeat {
                 builder = builder.sample_miss_detection(numbered.sporadic_heartbeat(heartbeat));
-            } else if !has_clock {
-                // Without numbers, the cache of zenoh needs the clock of its session.
+            } else if !session.has_clock {
+                // In a session without a clock, zenoh refuses a cache without sequence numbers.
                 builder = builder.sample_miss_detection(numbered);
             }
             Sink::Latched(Box::new(builder.wait().map_err(fail)?))
@@ -168,7 +166,7 @@ impl TopicPublisher {
         let low = match &sink {
             // The key as it was declared: puts name it by a number.
             Sink::Volatile(publisher) => Some(Arc::new(LowPut {
-                session: session.clone(),
+                session: session.zenoh.clone(),
                 key: publisher.key_expr().clone(),
                 reliability,
                 congestion,
@@ -197,7 +195,7 @@ impl TopicPublisher {
             form: topic.form,
             sequence: 0,
             shared_memory: rules.shared_memory.clone(),
-            stamps: stamps.clone(),
+            timestamps: session.timestamps.clone(),
             low,
         })
     }
@@ -220,31 +218,32 @@ impl TopicPublisher {
         let now = unix_nanos();
         Stamped {
             attachment: self.attachment_at(now),
-            time: self.time_at(now),
+            timestamp: self.timestamp_at(now),
         }
     }
 
-    /// The same for the next payload of this topic, which `other` puts: they share the sequence numbers.
+    /// What goes with the next payload of this topic if `other` puts it: the sequence number of this publisher, and a
+    /// timestamp of the session of `other`.
     pub(crate) fn stamp_for(&mut self, other: &Self) -> Stamped {
         let now = unix_nanos();
         Stamped {
             attachment: self.attachment_at(now),
-            time: other.time_at(now),
+            timestamp: other.timestamp_at(now),
         }
     }
 
-    /// The same as [`TopicPublisher::stamp`], with this source time.
+    /// What goes with the next payload, with this source time.
     pub(crate) fn stamp_with(&mut self, source: Time<Ros>) -> Stamped {
         Stamped {
             attachment: self.attachment_at(source.as_nanos()),
-            time: self.time_at(unix_nanos()),
+            timestamp: self.timestamp_at(unix_nanos()),
         }
     }
 
     #[inline]
-    fn time_at(&self, unix_nanos: i64) -> Option<Timestamp> {
-        let stamps = self.stamps.as_ref();
-        stamps.map(|stamps| stamps.next(unix_nanos))
+    fn timestamp_at(&self, unix_nanos: i64) -> Option<Timestamp> {
+        let timestamps = self.timestamps.as_ref();
+        timestamps.map(|timestamps| timestamps.next(unix_nanos))
     }
 
     #[inline]
@@ -261,19 +260,22 @@ impl TopicPublisher {
     /// Puts a payload with what goes with it.
     #[inline]
     pub(crate) fn put_with(&self, payload: Bytes, stamped: Stamped) -> zenoh::Result<()> {
-        let Stamped { attachment, time } = stamped;
+        let Stamped {
+            attachment,
+            timestamp,
+        } = stamped;
         let attachment = attachment.map(bytes_of);
         match &self.sink {
             Sink::Volatile(publisher) => {
                 let put = publisher.put(as_sent(self.shared_memory.as_ref(), payload));
-                put.attachment(attachment).timestamp(time).wait()
+                put.attachment(attachment).timestamp(timestamp).wait()
             }
             // A copy: the cache keeps the payload as long as the publisher exists, and a slice would keep its
             // whole chunk.
             Sink::Latched(publisher) => publisher
                 .put(Bytes::copy_from_slice(&payload))
                 .attachment(attachment)
-                .timestamp(time)
+                .timestamp(timestamp)
                 .wait(),
         }
     }

@@ -1,6 +1,7 @@
 //! Two sessions on loopback, and helpers of the wire tests. Ports are free ones, scouting is off, waits are for
 //! conditions.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -65,6 +66,21 @@ impl Events {
         let is_match =
             |event: &WireEvent| matches!(event, WireEvent::Matching { matched: true, .. });
         self.wait("match", is_match);
+    }
+
+    /// Each of the topics has got a subscriber that data can reach.
+    pub(crate) fn wait_for_matches(&self, topics: &[Played]) {
+        let mut without: HashSet<&str> = topics.iter().map(|one| &*one.topic.name).collect();
+        self.wait("matches", |event| {
+            if let WireEvent::Matching { topic, matched } = event {
+                match (topics.iter().find(|one| one.topic.name == **topic), matched) {
+                    (Some(one), false) => drop(without.insert(&one.topic.name)),
+                    (Some(one), true) => drop(without.remove(&*one.topic.name)),
+                    (None, _) => {}
+                }
+            }
+            without.is_empty()
+        });
     }
 
     /// A subscription is known, and whose it is. The two come in any order.

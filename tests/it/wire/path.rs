@@ -161,9 +161,8 @@ fn a_configuration_file_is_used_with_the_given_endpoints() {
     reaches(&session, &events, || peer(&endpoint));
 }
 
-/// A configuration without a router, in which nodes connect to the player: they find its other sessions, too.
-#[test]
-fn nodes_that_connect_to_a_configured_peer_get_reliable_messages() {
+/// A file makes the player a peer, and there is no router.
+fn configured_peer(listen: &[String]) -> (Session, Events) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("zenoh.json5");
     std::fs::write(
@@ -171,8 +170,36 @@ fn nodes_that_connect_to_a_configured_peer_get_reliable_messages() {
         "{mode: 'peer', scouting: {multicast: {enabled: false}}, timestamping: {enabled: true}}",
     )
     .unwrap();
-    let (session, events, endpoint) = router(|options| options.config_file = Some(file.clone()));
-    reaches(&session, &events, || peer(&endpoint));
+    open(&WireOptions {
+        config_file: Some(file),
+        ..options(listen, &[])
+    })
+}
+
+/// A peer that connects to the player also finds the session for
+/// reliable messages.
+#[test]
+fn peers_that_connect_to_a_configured_peer_get_reliable_messages() {
+    let listen = [free_endpoint(), free_endpoint()];
+    let (session, events) = configured_peer(&listen);
+    for endpoint in &listen {
+        reaches(&session, &events, || peer(endpoint));
+    }
+}
+
+#[test]
+fn a_client_of_a_configured_peer_gets_reliable_messages_and_a_warning_tells_what_it_may_lose() {
+    let endpoint = free_endpoint();
+    let (session, events) = configured_peer(std::slice::from_ref(&endpoint));
+    let client = node("\"client\"", &endpoint, &[]);
+    let warning = events.wait("warning", |event| matches!(event, WireEvent::Warning(_)));
+    let text = warning.to_string();
+    assert!(
+        text.contains("a zenoh client is linked to the player itself"),
+        "{text}"
+    );
+    reaches(&session, &events, || client.clone());
+    until("a path to the client", || session.has_path());
 }
 
 #[test]

@@ -7,17 +7,15 @@ use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::ros::{Durability, History, Qos, Reliability};
 use bagplay::time::Time;
-use bagplay::wire::{
-    ClockOptions, Drained, Gid, Played, Protocol, SendOrder, SourceStamps, Token, WireOptions,
-};
+use bagplay::wire::{ClockOptions, Drained, Gid, Played, Protocol, SendOrder, SourceStamps, Token};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
 use crate::support::network::{
-    CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, message, node, number, open, options,
-    payload, peer, played, router, subscribe, take,
+    CLOCK_KEY, Pipe, STRING, STRING_HASH, message, node, number, open, options, payload, peer,
+    played, router, subscribe, take,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -86,13 +84,13 @@ fn source_timestamps_show_the_wall_time_or_the_log_time() {
     }
 }
 
-/// A clock before each message, in line with it.
+/// `/clock` is sent before each message, in line with it.
 const IN_LINE: ClockOptions = ClockOptions {
     hz: None,
     per_message: true,
 };
 
-/// Each kind of topic.
+/// One topic for each combination of durability and reliability.
 fn one_of_each() -> [Played; 4] {
     let both = [Durability::Volatile, Durability::TransientLocal].map(|durability| {
         [Reliability::Reliable, Reliability::BestEffort].map(|reliability| Qos {
@@ -110,10 +108,10 @@ fn one_of_each() -> [Played; 4] {
     ]
 }
 
-/// With a clock before each message, all topics and the clock use one session; otherwise best-effort topics use another
-/// one than reliable topics.
+/// With a clock before each message, one session sends all topics and the clock. Otherwise one session sends best-effort
+/// topics and another one sends reliable topics.
 #[test]
-fn the_timestamps_of_zenoh_rise_for_each_topic() {
+fn zenoh_timestamps_rise_on_each_topic() {
     const ROUNDS: u32 = 20;
     for (stamps, is_in_line) in [
         (SourceStamps::Wall, true),
@@ -126,12 +124,10 @@ fn the_timestamps_of_zenoh_rise_for_each_topic() {
         let topics = one_of_each();
         let (mut output, skipped) = session.advertise(&topics, clock).unwrap();
         assert!(skipped.is_empty(), "{skipped:?}");
-        // A node without a clock adds no timestamps to messages that come without one.
+        // This node has no clock, so it does not add the timestamp that a message lacks.
         let node = node("\"peer\"", &endpoint, &[("timestamping/enabled", "false")]);
         let (_subscriber, samples) = subscribe(&node, "0/**");
-        for _ in &topics {
-            events.wait_for_match();
-        }
+        events.wait_for_matches(&topics);
         let mut sent = 0;
         for round in 0..ROUNDS {
             for topic in &topics {
@@ -148,23 +144,25 @@ fn the_timestamps_of_zenoh_rise_for_each_topic() {
         while sent > 0 {
             let sample = take(&samples);
             let stamp = *sample.timestamp().expect("a timestamp");
-            by_session.insert(*stamp.get_id());
             let key = sample.key_expr().to_string();
-            sent -= u32::from(key != CLOCK_KEY);
+            if key != CLOCK_KEY {
+                sent -= 1;
+                by_session.insert(*stamp.get_id());
+            }
             let before = last.insert((key, *stamp.get_id()), stamp);
             assert!(
                 before.is_none_or(|before| before < stamp),
-                "{stamps:?}: {before:?}, then {stamp} on {}",
+                "{stamps:?}, {is_in_line}: {before:?}, then {stamp} on {}",
                 sample.key_expr()
             );
         }
         let sessions = if is_in_line { 1 } else { 2 };
-        assert_eq!(by_session.len(), sessions, "{stamps:?}");
+        assert_eq!(by_session.len(), sessions, "{stamps:?}, {is_in_line}");
     }
 }
 
 #[test]
-fn a_configuration_without_timestamps_is_kept_for_each_kind_of_topic() {
+fn no_topic_has_timestamps_if_the_configuration_switches_them_off() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("zenoh.json5");
     std::fs::write(
@@ -172,26 +170,22 @@ fn a_configuration_without_timestamps_is_kept_for_each_kind_of_topic() {
         "{mode: 'router', scouting: {delay: 0, multicast: {enabled: false}}, timestamping: {enabled: false}}",
     )
     .unwrap();
-    let endpoint = free_endpoint();
-    let options = WireOptions {
-        config_file: Some(file),
-        ..options(std::slice::from_ref(&endpoint), &[])
-    };
-    let (session, events) = open(&options);
-    let topics = one_of_each();
-    let (mut output, skipped) = session.advertise(&topics, None).unwrap();
-    assert!(skipped.is_empty(), "{skipped:?}");
-    let node = node("\"peer\"", &endpoint, &[("timestamping/enabled", "false")]);
-    let (_subscriber, samples) = subscribe(&node, "0/**");
-    for _ in &topics {
-        events.wait_for_match();
-    }
-    for topic in &topics {
-        output.message(&message(topic.id.0, payload(7, 100)), Occasion::Due);
-    }
-    for _ in &topics {
-        let sample = take(&samples);
-        assert_eq!(sample.timestamp(), None, "{}", sample.key_expr());
+    for clock in [None, Some(IN_LINE)] {
+        let (session, events, endpoint) =
+            router(|options| options.config_file = Some(file.clone()));
+        let topics = one_of_each();
+        let (mut output, skipped) = session.advertise(&topics, clock).unwrap();
+        assert!(skipped.is_empty(), "{skipped:?}");
+        let node = node("\"peer\"", &endpoint, &[("timestamping/enabled", "false")]);
+        let (_subscriber, samples) = subscribe(&node, "0/**");
+        events.wait_for_matches(&topics);
+        for topic in &topics {
+            output.message(&message(topic.id.0, payload(7, 100)), Occasion::Due);
+        }
+        for _ in &topics {
+            let sample = take(&samples);
+            assert_eq!(sample.timestamp(), None, "{} {clock:?}", sample.key_expr());
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use zenoh::Wait;
 use zenoh::config::EndPoint;
 
 use crate::wire::error::WireError;
-use crate::wire::net::endpoint::{on_loopback, port};
+use crate::wire::net::endpoint::{of_this_host, port};
 use crate::wire::net::zenoh_config;
 
 /// A zenoh session in router mode.
@@ -67,11 +67,8 @@ impl Router {
         let locators = self.zenoh.info().locators().wait();
         let bound = locators.iter().map(ToString::to_string);
         // zenoh leaves out the loopback addresses of a listener on all addresses.
-        let asked = self.listen.iter().filter(|one| port(one) != Some(0));
-        let mut all: Vec<String> = asked.cloned().chain(bound).collect();
-        all.retain(|endpoint| port(endpoint) != Some(0));
-        let local = all.iter().find_map(|endpoint| on_loopback(endpoint));
-        local.or_else(|| all.into_iter().next())
+        let all: Vec<String> = self.listen.iter().cloned().chain(bound).collect();
+        of_this_host(&all)
     }
 
     /// The endpoints at which it listens.
