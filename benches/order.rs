@@ -1,5 +1,5 @@
 //! Small messages beside large ones: an imu at 200 Hz and images of 1 MB at 30 Hz, at 1×, with and without
-//! `--order topic`.
+//! `--order topic`, and with `--realtime` as far as the system permits it.
 //!
 //! `cargo bench --bench order [-- SECONDS]`. One process, two zenoh sessions on loopback, in turns. Prints how late
 //! messages arrive at a subscriber in milliseconds, transport included; the earliest message counts as zero. The limit
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bagplay::bag::{Bag, Cues, Selection, TopicId};
-use bagplay::player::{Options, Player, Source};
+use bagplay::player::{Options, Player, Scheduling, Source};
 use bagplay::time::{Ros, Time};
 use bagplay::wire::{Played, SendOrder, Session, WireEvent, WireOptions};
 use report::{Figure, QUANTILES, Report, Series};
@@ -47,9 +47,22 @@ fn main() -> Result<(), Failure> {
     write_recording(&alone, seconds, false)?;
     let rows = [
         (LOOP, None),
-        (ALONE, Some((&alone, SendOrder::AllTopics))),
-        ("--order all", Some((&both, SendOrder::AllTopics))),
-        ("--order topic", Some((&both, SendOrder::PerTopic))),
+        (
+            ALONE,
+            Some((&alone, SendOrder::AllTopics, Scheduling::Normal)),
+        ),
+        (
+            "--order all",
+            Some((&both, SendOrder::AllTopics, Scheduling::Normal)),
+        ),
+        (
+            "--order topic",
+            Some((&both, SendOrder::PerTopic, Scheduling::Normal)),
+        ),
+        (
+            "--order topic --realtime",
+            Some((&both, SendOrder::PerTopic, Scheduling::Realtime)),
+        ),
     ];
     let mut late = rows.map(|_| [Vec::new(), Vec::new()]);
     for turn in 1..=TURNS {
@@ -57,7 +70,7 @@ fn main() -> Result<(), Failure> {
         for ((_, played), late) in rows.iter().zip(&mut late) {
             let [imus, images] = match played {
                 None => put_imus(seconds)?,
-                Some((path, order)) => play(&Bag::open(&[path])?, *order)?,
+                Some((path, order, scheduling)) => play(&Bag::open(&[path])?, *order, *scheduling)?,
             };
             late[0].extend(imus);
             late[1].extend(images);
@@ -67,7 +80,7 @@ fn main() -> Result<(), Failure> {
         "imu at 200 Hz beside images of 1 MB at 30 Hz, {TURNS} turns of {seconds} s, milliseconds"
     );
     println!(
-        "{:<20} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}",
+        "{:<25} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}",
         "", "imu p50", "p99", "p99.9", "max", "image p50", "p99"
     );
     for spans in late.iter_mut().flatten() {
@@ -89,7 +102,7 @@ fn main() -> Result<(), Failure> {
         let points = QUANTILES.map(|share| [share, millis(imus, share)]);
         report.draw(Series::new("order", name, points));
         println!(
-            "{name:<20} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>10.3} {:>10.3}",
+            "{name:<25} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>10.3} {:>10.3}",
             millis(imus, 0.5),
             millis(imus, 0.99),
             millis(imus, 0.999),
@@ -162,7 +175,7 @@ fn wait_for(sent: u64, arrivals: &Arrivals) -> Result<(), Failure> {
 }
 
 /// How late imu messages and images arrived, in nanoseconds; the earliest of both is zero.
-fn play(bag: &Bag, order: SendOrder) -> Result<[Vec<i64>; 2], Failure> {
+fn play(bag: &Bag, order: SendOrder, scheduling: Scheduling) -> Result<[Vec<i64>; 2], Failure> {
     let endpoint = free_endpoint()?;
     let (tell, matched) = crossbeam_channel::bounded(4);
     let options = WireOptions {
@@ -193,7 +206,11 @@ fn play(bag: &Bag, order: SendOrder) -> Result<[Vec<i64>; 2], Failure> {
     let player = Player::new();
     let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let recording = bag.range().ok_or("no messages")?;
-    let running = player.start(Options::new(recording), Source::of(cues), out)?;
+    let options = Options {
+        scheduling,
+        ..Options::new(recording)
+    };
+    let running = player.start(options, Source::of(cues), out)?;
     let (report, out) = running.join()?;
     wait_for(report.sent, &arrivals)?;
     drop((node, out));

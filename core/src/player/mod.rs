@@ -111,16 +111,15 @@ impl Player {
         O: Output + Send + 'static,
     {
         let (alive, done) = crossbeam_channel::bounded(0);
-        let (spin, scheduling) = (options.spin, options.scheduling);
+        let timing = (options.spin, options.scheduling);
         let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
         let report = machine.report();
         self.transport.follow(report.tally());
         self.transport.publish(machine.status());
         let run = move || {
             let _alive: Sender<Infallible> = alive;
-            scheduling.apply();
             let mut out = out;
-            (self.run(machine, spin, &mut out), out)
+            (self.run(machine, timing, &mut out), out)
         };
         let thread = Builder::new().name("player".into()).spawn(run)?;
         Ok(Running { thread, done })
@@ -134,7 +133,13 @@ impl Player {
 
     // If this function were generic, it would be compiled in the package of the program, without the optimisation of
     // this one.
-    fn run(self, mut machine: Machine, spin: Spin, out: &mut dyn Output) -> Report {
+    fn run(
+        self,
+        mut machine: Machine,
+        (spin, scheduling): (Spin, Scheduling),
+        out: &mut dyn Output,
+    ) -> Report {
+        scheduling.apply();
         wake_precisely();
         let Self {
             transport,
@@ -142,7 +147,7 @@ impl Player {
             parker,
             wall,
         } = self;
-        let mut waiter = Waiter::new(wall, parker, spin);
+        let mut waiter = Waiter::new(wall, parker, (spin, scheduling));
         let mut requests = Requests::new(inbox);
         let mut told = None;
         loop {
@@ -172,7 +177,8 @@ impl Player {
             match wait {
                 Wait::Now => {}
                 Wait::Until(deadline) => waiter.wait_until(deadline),
-                Wait::ForCue | Wait::ForGate | Wait::ForCommand => waiter.wait(),
+                Wait::ForCue | Wait::ForGate => waiter.wait(),
+                Wait::ForCommand => waiter.rest(),
                 Wait::Over => break,
             }
         }

@@ -317,7 +317,7 @@ pub struct TimeArgs {
     /// Send on time, whatever processor time this takes
     #[arg(long, hide_short_help = true)]
     pub precise: bool,
-    /// Run before all other programs on a busy machine, as far as the system permits it
+    /// Run before all other programs on a busy machine, and keep processors awake, as far as the system permits it
     #[arg(long, hide_short_help = true)]
     pub realtime: bool,
     /// Which order is kept: of all messages, or of the messages of each topic

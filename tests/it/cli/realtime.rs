@@ -1,4 +1,4 @@
-//! `--realtime`: how the system schedules the player's thread.
+//! `--realtime`: how the system schedules the player's thread, and whether processors sleep.
 
 use std::fs;
 use std::path::Path;
@@ -46,6 +46,32 @@ fn the_player_alone_runs_in_real_time_or_the_log_says_why_not() {
     } else {
         hearing(&mut child)("the player may not run in real time");
         assert_eq!(in_real_time(pid), [""; 0]);
+    }
+    interrupt(&child);
+    summary(child, 130);
+}
+
+#[test]
+fn processors_are_kept_awake_while_messages_are_due_or_the_log_says_why_not() {
+    const REQUESTS: &str = "/dev/cpu_dma_latency";
+    let is_permitted = fs::File::options().write(true).open(REQUESTS).is_ok();
+    let mut child = start_player(&[
+        "--realtime",
+        "--wire",
+        "null",
+        "--no-tui",
+        "--format",
+        "json",
+    ]);
+    if is_permitted {
+        let files = format!("/proc/{}/fd", child.id());
+        until("processors that are kept awake", || {
+            let open = fs::read_dir(&files).unwrap().flatten();
+            open.filter_map(|file| fs::read_link(file.path()).ok())
+                .any(|file| file == Path::new(REQUESTS))
+        });
+    } else {
+        hearing(&mut child)("processors may sleep between messages");
     }
     interrupt(&child);
     summary(child, 130);

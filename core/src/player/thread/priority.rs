@@ -21,7 +21,9 @@ pub enum Scheduling {
     #[default]
     Normal,
     /// Before all ordinary threads (`SCHED_FIFO`). If that is not permitted, it runs at nice −10. If that is not
-    /// permitted either, it runs as with `Normal`. The log says so.
+    /// permitted either, it runs as with `Normal`. While it waits for the instants of messages, all processors are kept
+    /// awake (Linux, `/dev/cpu_dma_latency`), so that each thread wakes at once; they take more power. The log says
+    /// what is not permitted.
     Realtime,
 }
 

@@ -5,6 +5,8 @@ use std::time::Instant;
 use crossbeam_utils::sync::Parker;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+use super::awake::Awake;
+use super::priority::Scheduling;
 use crate::time::{Duration, Steady, Time};
 
 /// The longest part of a wait that is spent spinning.
@@ -106,6 +108,7 @@ fn last_tick() -> Timespec {
 pub(in crate::player) struct Waiter {
     wall: Wall,
     parker: Parker,
+    awake: Awake,
     spin: Duration,
     budget: Budget,
     /// The deadline for which the thread has been parked already: what is left of it is spun.
@@ -113,10 +116,15 @@ pub(in crate::player) struct Waiter {
 }
 
 impl Waiter {
-    pub(in crate::player) fn new(wall: Wall, parker: Parker, spin: Spin) -> Self {
+    pub(in crate::player) fn new(
+        wall: Wall,
+        parker: Parker,
+        (spin, scheduling): (Spin, Scheduling),
+    ) -> Self {
         Self {
             wall,
             parker,
+            awake: Awake::new(scheduling),
             spin: LONGEST_SPIN,
             budget: Budget::new(spin, wall.now()),
             is_spun: None,
@@ -128,8 +136,15 @@ impl Waiter {
         self.parker.park();
     }
 
+    /// Returns when woken, which may take hours: processors may sleep.
+    pub(in crate::player) fn rest(&mut self) {
+        self.awake.rest();
+        self.parker.park();
+    }
+
     /// Returns at `deadline`; earlier if woken, or if only the spin is left.
     pub(in crate::player) fn wait_until(&mut self, deadline: Time<Steady>) {
+        self.awake.keep();
         let now = self.wall.now();
         let left = deadline.saturating_since(now);
         let spin = self.spin.min(self.budget.at(now, left));
@@ -217,9 +232,12 @@ pub fn wake_precisely() {
 mod tests {
     use super::*;
 
+    const LIMITED: (Spin, Scheduling) = (Spin::Limited, Scheduling::Normal);
+    const UNLIMITED: (Spin, Scheduling) = (Spin::Unlimited, Scheduling::Normal);
+
     #[test]
     fn the_spin_follows_how_late_the_machine_wakes() {
-        let mut waiter = Waiter::new(Wall::new(), Parker::new(), Spin::Unlimited);
+        let mut waiter = Waiter::new(Wall::new(), Parker::new(), UNLIMITED);
         let micros = Duration::from_micros;
         for _ in 0..1_000 {
             waiter.learn(micros(20));
@@ -283,7 +301,7 @@ mod tests {
         let wall = Wall::new();
         let parker = Parker::new();
         let unparker = parker.unparker().clone();
-        let mut waiter = Waiter::new(wall, parker, Spin::Limited);
+        let mut waiter = Waiter::new(wall, parker, LIMITED);
         waiter.budget.spend(Duration::from_secs(1));
         let spin = waiter.spin;
         let deadline = wall.now().saturating_add(Duration::from_secs(60));
@@ -298,5 +316,19 @@ mod tests {
         unparker.unpark();
         waiter.wait_until(deadline);
         assert!(wall.now() >= deadline);
+    }
+
+    #[test]
+    fn processors_may_sleep_while_no_instant_is_waited_for() {
+        let wall = Wall::new();
+        let parker = Parker::new();
+        let unparker = parker.unparker().clone();
+        let mut waiter = Waiter::new(wall, parker, (Spin::Limited, Scheduling::Realtime));
+        unparker.unpark();
+        waiter.wait_until(wall.now().saturating_add(Duration::from_secs(60)));
+        assert!(!matches!(waiter.awake, Awake::Resting));
+        unparker.unpark();
+        waiter.rest();
+        assert!(!matches!(waiter.awake, Awake::Kept(_)));
     }
 }
