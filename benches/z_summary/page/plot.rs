@@ -179,8 +179,8 @@ const HEIGHT: f64 = 400.0;
 /// The area of the lines: left, top, right, bottom.
 const AREA: [f64; 4] = [110.0, 64.0, 670.0, 340.0];
 /// Of medium lightness, so that they differ from white and from black.
-const COLORS: [&str; 4] = ["#2f81f7", "#d9730d", "#2da44e", "#a371f7"];
-const DASHES: [&str; 4] = ["none", "8 3", "3 3", "10 3 2 3"];
+const COLORS: [&str; 5] = ["#2f81f7", "#d9730d", "#2da44e", "#a371f7", "#c9499b"];
+const DASHES: [&str; 5] = ["none", "8 3", "3 3", "10 3 2 3", "14 4"];
 const INK: &str = "#767676";
 
 impl Scale {
@@ -300,9 +300,9 @@ impl Plot {
         let label = text([16.0, middle], "middle", self.y.label);
         drawn += &label.replace("text-anchor", &turned);
 
-        let mut legend = left;
+        let legend = legend(&series);
         let styles = COLORS.iter().zip(DASHES).cycle();
-        for (one, (color, dash)) in series.iter().zip(styles) {
+        for ((one, [x, y]), (color, dash)) in series.iter().zip(legend).zip(styles) {
             let stroke =
                 format!("stroke=\"{color}\" stroke-width=\"2.5\" stroke-dasharray=\"{dash}\"");
             let at = |[x, y]: &[f64; 2]| {
@@ -315,13 +315,31 @@ impl Plot {
                 drawn,
                 "<polyline fill=\"none\" {stroke} points=\"{points}\"/>"
             );
-            let _ = writeln!(drawn, "<path {stroke} d=\"M{legend:.1} 42h28\"/>");
-            drawn += &text([legend + 34.0, 46.0], "start", &one.name);
-            legend +=
-                34.0 + 7.5 * f64::from(u16::try_from(one.name.chars().count()).unwrap_or(0)) + 24.0;
+            let _ = writeln!(drawn, "<path {stroke} d=\"M{x:.1} {}h28\"/>", y - 4.0);
+            drawn += &text([x + 34.0, y], "start", &one.name);
         }
         Some(drawn + "</svg>\n")
     }
+}
+
+/// Where the name of each series begins, above the area of the lines, in as many rows as it takes.
+fn legend(series: &[&Series]) -> Vec<[f64; 2]> {
+    let [left, _, right, _] = AREA;
+    let (mut x, mut row) = (left, 0.0);
+    let mut places = Vec::new();
+    for one in series {
+        let letters = u16::try_from(one.name.chars().count()).unwrap_or(0);
+        let width = 34.0 + 7.5 * f64::from(letters);
+        if x > left && x + width > right {
+            (x, row) = (left, row + 1.0);
+        }
+        places.push([x, row]);
+        x += width + 24.0;
+    }
+    // One row is in the middle between the title and the area.
+    let first = 46.0 - 10.0 * row;
+    let baseline = |[x, row]: [f64; 2]| [x, first + 18.0 * row];
+    places.into_iter().map(baseline).collect()
 }
 
 fn escaped(text: &str) -> String {
