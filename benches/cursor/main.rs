@@ -35,8 +35,10 @@ use recording::{Noise, compressions, write};
 use report::{Figure, Report};
 
 const SEEKS: usize = 300;
-/// An odd number.
+/// How often a file is opened, and how often a large one is read. An odd number.
 const TURNS: usize = 5;
+/// How often a file below a gigabyte is read: one turn takes a few tens of milliseconds.
+const MORE_TURNS: usize = 25;
 
 fn main() -> Result<()> {
     let mut report = Report::begin("cursor");
@@ -143,12 +145,15 @@ fn measure(path: &Path, row: &str, add: &mut impl FnMut(Figure)) -> Result<()> {
     Ok(())
 }
 
-/// How fast the whole recording is read, in MB a second of decompressed data: medians of [`TURNS`] turns.
+/// How fast the whole recording is read, in MB a second of decompressed data: medians of [`TURNS`] or [`MORE_TURNS`]
+/// turns.
 fn throughput(path: &Path, bag: &Bag, row: &str, add: &mut impl FnMut(Figure)) -> Result<()> {
     let all = Selection::all(bag);
     let (file, chunks) = (File::open(path)?, chunks(path)?);
+    let is_large = file.metadata()?.len() > 1_000_000_000;
+    let count = if is_large { TURNS } else { MORE_TURNS };
     let mut turns: Vec<Vec<(String, f64)>> = Vec::new();
-    for _ in 0..TURNS {
+    for _ in 0..count {
         let mut rates = Vec::new();
         let mut measure = |what: String, read: &mut dyn FnMut() -> Result<usize>| {
             let started = Instant::now();
@@ -184,7 +189,7 @@ fn throughput(path: &Path, bag: &Bag, row: &str, add: &mut impl FnMut(Figure)) -
     let rates = (0..turns[0].len()).map(|at| {
         let mut rates: Vec<f64> = turns.iter().map(|turn| turn[at].1).collect();
         rates.sort_by(f64::total_cmp);
-        (turns[0][at].0.as_str(), rates[TURNS / 2])
+        (turns[0][at].0.as_str(), rates[count / 2])
     });
     let mut bare = None;
     for (what, rate) in rates {
